@@ -1,0 +1,358 @@
+//! One way to read JSON, one way to write it, one way to hash it.
+//!
+//! Two different inputs must never hash alike, so what RFC 8785 would silently merge (duplicate keys,
+//! integers beyond 2^53−1) is refused when it is read. Every hash names its purpose, so that a digest made
+//! for one use proves nothing in another.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Number, Value};
+use sha2::{Digest as _, Sha256};
+
+/// The largest integer that every JSON reader agrees on: 2^53 − 1.
+pub const MAX_SAFE_INTEGER: u64 = 9_007_199_254_740_991;
+/// The deepest nesting accepted; well under what the reader's stack allows.
+pub const MAX_DEPTH: usize = 64;
+
+/// Why a text is not JSON that can be hashed safely. Never carries the text itself.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JsonError {
+    /// Not JSON at all.
+    #[error("not valid JSON at line {line}, column {column}")]
+    Syntax {
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+    },
+    /// An object names one member twice.
+    #[error("an object names the same member twice at line {line}, column {column}")]
+    DuplicateKey {
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+    },
+    /// An integer that other readers would round.
+    #[error("an integer lies beyond ±(2^53−1) at line {line}, column {column}; send it as a string")]
+    UnsafeInteger {
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+    },
+    /// Nested deeper than [`MAX_DEPTH`].
+    #[error("nested deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+}
+
+const DUPLICATE: &str = "cscp:duplicate";
+const UNSAFE: &str = "cscp:unsafe";
+const DEEP: &str = "cscp:deep";
+
+/// Reads JSON strictly: no duplicate members at any depth, no integer that would be rounded, bounded depth.
+pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = Strict { depth: 0 }.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+    value.map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let text = error.to_string();
+        if text.starts_with(DUPLICATE) {
+            JsonError::DuplicateKey { line, column }
+        } else if text.starts_with(UNSAFE) {
+            JsonError::UnsafeInteger { line, column }
+        } else if text.starts_with(DEEP) || text.starts_with("recursion limit") {
+            JsonError::TooDeep
+        } else {
+            JsonError::Syntax { line, column }
+        }
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Strict {
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl Strict {
+    fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
+        if self.depth >= MAX_DEPTH { Err(E::custom(DEEP)) } else { Ok(Self { depth: self.depth + 1 }) }
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
+        if value > MAX_SAFE_INTEGER { Err(E::custom(UNSAFE)) } else { Ok(value.into()) }
+    }
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Value, E> {
+        if value.unsigned_abs() > MAX_SAFE_INTEGER { Err(E::custom(UNSAFE)) } else { Ok(value.into()) }
+    }
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        // 2^53 itself is excluded: 2^53 + 1 arrives here already rounded to it.
+        if value.fract() == 0.0 && value.abs() >= 9_007_199_254_740_992.0 {
+            return Err(E::custom(UNSAFE));
+        }
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom(UNSAFE))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let inner = self.deeper()?;
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(inner)? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let inner = self.deeper()?;
+        let mut object = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            let value = members.next_value_seed(inner)?;
+            if object.insert(key, value).is_some() {
+                return Err(A::Error::custom(DUPLICATE));
+            }
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+/// The RFC 8785 form of a value.
+///
+/// Falls back to `null` only for what JSON cannot write at all, which no type of this project holds.
+#[must_use]
+pub fn canonical<T: Serialize>(value: &T) -> Vec<u8> {
+    serde_json_canonicalizer::to_vec(value).unwrap_or_else(|_| b"null".to_vec())
+}
+
+/// 256 bits: a hash, a salt or a key. Written as 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// 32 zero bytes: what the first entry of a chain names as its predecessor.
+    pub const ZERO: Self = Self([0; 32]);
+
+    /// Takes 32 bytes as they are.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// 64 hexadecimal digits.
+    #[must_use]
+    pub fn to_hex(&self) -> String {
+        hex::encode(self.0)
+    }
+
+    /// Reads 64 hexadecimal digits.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0_u8; 32];
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        Some(Self(bytes))
+    }
+
+    /// `sha256:` and 64 hexadecimal digits: the form that goes on the wire.
+    #[must_use]
+    pub fn prefixed(&self) -> String {
+        format!("sha256:{}", self.to_hex())
+    }
+
+    /// Whether two digests are equal, in a time that does not depend on where they differ.
+    #[must_use]
+    pub fn same(&self, other: &Self) -> bool {
+        self.0.iter().zip(other.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+    }
+}
+
+/// Salts and keys have this type too, so `Debug` shows nothing of it.
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Digest(…)")
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::from_hex(&text).ok_or("not 64 hexadecimal digits")
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> String {
+        digest.to_hex()
+    }
+}
+
+/// What a hash is made for. The label is hashed first and no label is the beginning of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A link of a stream's chain.
+    Entry,
+    /// The salted commitment to an entry's payload.
+    Payload,
+    /// A context frame (`context_hash`).
+    Frame,
+    /// What will be done, and to what.
+    Fingerprint,
+    /// A command envelope.
+    Envelope,
+    /// The text and buttons of a prompt, as shown.
+    Prompt,
+    /// A message's content.
+    Message,
+    /// The key of a dedupe row.
+    Dedupe,
+    /// A button's nonce.
+    Nonce,
+    /// The body of a request, to tell a repetition from a reuse.
+    Request,
+    /// The title of an option.
+    Option,
+    /// A slot that policy stores as a digest.
+    Slot,
+    /// An API key.
+    ApiKey,
+}
+
+impl Purpose {
+    fn label(self) -> &'static [u8] {
+        match self {
+            Self::Entry => b"cscp.entry.v1",
+            Self::Payload => b"cscp.payload.v1",
+            Self::Frame => b"cscp.frame.v1",
+            Self::Fingerprint => b"cscp.fingerprint.v1",
+            Self::Envelope => b"cscp.envelope.v1",
+            Self::Prompt => b"cscp.prompt.v1",
+            Self::Message => b"cscp.message.v1",
+            Self::Dedupe => b"cscp.dedupe.v1",
+            Self::Nonce => b"cscp.nonce.v1",
+            Self::Request => b"cscp.request.v1",
+            Self::Option => b"cscp.option.v1",
+            Self::Slot => b"cscp.slot.v1",
+            Self::ApiKey => b"cscp.api-key.v1",
+        }
+    }
+}
+
+/// SHA-256 over the purpose and the parts. At most one part may vary in length.
+#[must_use]
+pub fn hash(purpose: Purpose, parts: &[&[u8]]) -> Digest {
+    let mut hasher = Sha256::new();
+    hasher.update(purpose.label());
+    for part in parts {
+        hasher.update(part);
+    }
+    Digest(hasher.finalize().into())
+}
+
+/// A commitment that cannot be guessed from its content: SHA-256 over purpose, salt and bytes.
+#[must_use]
+pub fn commit(purpose: Purpose, salt: &Digest, bytes: &[u8]) -> Digest {
+    hash(purpose, &[salt.as_bytes(), bytes])
+}
+
+/// HMAC-SHA-256 under a key that can be destroyed.
+#[must_use]
+pub fn keyed(key: &Digest, purpose: Purpose, bytes: &[u8]) -> Digest {
+    // A 32-byte key is always accepted; the zero digest is never a key, so it could not go unnoticed.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.as_bytes()) else {
+        return Digest::ZERO;
+    };
+    mac.update(purpose.label());
+    mac.update(bytes);
+    Digest(mac.finalize().into_bytes().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn duplicate_members_are_refused_at_every_depth() {
+        for text in [r#"{"a":1,"a":2}"#, r#"[{"x":{"b":1,"b":1}}]"#, r#"{"a":1,"\u0061":2}"#] {
+            assert!(matches!(parse(text.as_bytes()), Err(JsonError::DuplicateKey { .. })), "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_that_would_be_rounded_are_refused() {
+        for text in ["9007199254740992", "9007199254740993", "-9007199254740992", "[1e16]", "18446744073709551616", "1e999"] {
+            assert!(parse(text.as_bytes()).is_err(), "{text}");
+        }
+        for text in ["9007199254740991", "-9007199254740991", "0.1", "1e3", "82000.5"] {
+            assert!(parse(text.as_bytes()).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_and_trailing_bytes_are_bounded() {
+        let deep = "[".repeat(MAX_DEPTH + 1) + &"]".repeat(MAX_DEPTH + 1);
+        assert_eq!(parse(deep.as_bytes()), Err(JsonError::TooDeep));
+        assert_eq!(parse("[".repeat(100_000).as_bytes()), Err(JsonError::TooDeep));
+        assert!(matches!(parse(b"{} {}"), Err(JsonError::Syntax { .. })));
+        assert!(matches!(parse(b""), Err(JsonError::Syntax { .. })));
+    }
+
+    #[test]
+    fn keys_sort_by_utf16_as_rfc_8785_asks() {
+        let value = json!({"\u{fb33}": 1, "\u{1f600}": 2, "a": 3});
+        assert_eq!(String::from_utf8(canonical(&value)).unwrap(), "{\"a\":3,\"\u{1f600}\":2,\"\u{fb33}\":1}");
+    }
+
+    #[test]
+    fn a_purpose_separates_equal_inputs() {
+        let salt = Digest::from_bytes([1; 32]);
+        assert_ne!(commit(Purpose::Frame, &salt, b"x"), commit(Purpose::Payload, &salt, b"x"));
+        assert_eq!(hash(Purpose::Nonce, &[b"abc"]).to_hex(), "c4d9b14cd5ec14bd9ab1ac01cf4c6b6cd1bcf1ba55b1c8ce3c9e07cc0a0ee0b5");
+    }
+
+    proptest! {
+        #[test]
+        fn strict_reading_agrees_with_the_library_on_what_it_accepts(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(value) = parse(&bytes) {
+                prop_assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), value);
+            }
+        }
+
+        #[test]
+        fn canonical_form_is_a_fixed_point(text in ".{0,40}", number in -1_000_000_i64..1_000_000, real in -1e9_f64..1e9) {
+            let bytes = canonical(&json!({"t": text, "n": number, "r": real, "l": [text, null, true]}));
+            prop_assert_eq!(canonical(&parse(&bytes).unwrap()), bytes);
+        }
+    }
+}

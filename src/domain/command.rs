@@ -1,0 +1,132 @@
+//! Commands (CCP) as far as this server knows them: bound once, with their frame and their results.
+
+use serde::{Deserialize, Serialize};
+
+use super::canonical::Digest;
+use super::id::{
+    AttemptId, CommandId, CommandName, ContextFrameId, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, MessageId,
+    PrincipalId,
+};
+use super::item::TargetFingerprint;
+use super::policy::{PolicyRef, SafetyClass};
+use super::time::Timestamp;
+
+/// The most results kept on one command.
+pub const MAX_RESULTS: usize = 64;
+
+/// The coarse outcome of a command. The engine's own status string stands beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Not finished.
+    InProgress,
+    /// Done.
+    Succeeded,
+    /// Not done.
+    Failed,
+    /// Called off.
+    Cancelled,
+    /// Done and undone.
+    Compensated,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 6] = [Self::InProgress, Self::Succeeded, Self::Failed, Self::Cancelled, Self::Compensated, Self::Unknown];
+
+    /// The outcome's word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InProgress => "in_progress",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Compensated => "compensated",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether nothing more is to come.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        match self {
+            Self::Succeeded | Self::Failed | Self::Cancelled | Self::Compensated => true,
+            Self::InProgress | Self::Unknown => false,
+        }
+    }
+}
+
+/// One report of how a command stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandResult {
+    /// The engine's status, opaque.
+    pub status: String,
+    /// The coarse outcome.
+    pub outcome: Outcome,
+    /// A redacted summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// When it was recorded.
+    pub at: Timestamp,
+}
+
+/// A bound command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandRecord {
+    /// CCP `command_id`.
+    pub command_id: CommandId,
+    /// Its name.
+    pub name: CommandName,
+    /// Its safety class when it was bound.
+    pub class: SafetyClass,
+    /// The engine's key.
+    pub idempotency_key: IdempotencyKey,
+    /// The one attempt that holds the binding.
+    pub attempt_id: AttemptId,
+    /// The context it was bound in.
+    pub context_id: ContextId,
+    /// That context's conversation.
+    pub conversation_id: ConversationId,
+    /// For whom.
+    pub actor_id: PrincipalId,
+    /// The messages that shaped it.
+    pub message_ids: Vec<MessageId>,
+    /// What is done to what.
+    pub fingerprint: TargetFingerprint,
+    /// The fields that the fingerprint covers; all of the target if empty.
+    pub material_fields: Vec<String>,
+    /// Keyed digest of the canonical envelope (or of the digest handed in), under the fingerprint's key.
+    pub envelope_digest: Digest,
+    /// The confirmation that it spent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation_id: Option<ItemId>,
+    /// The approval that it spent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<ItemId>,
+    /// The frozen context.
+    pub context_frame_id: ContextFrameId,
+    /// Its hash, as it goes into the envelope.
+    pub context_hash: String,
+    /// The context's deadline when it was frozen.
+    pub context_expires_at: Timestamp,
+    /// The caller's correlation id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<CorrelationId>,
+    /// When it was bound.
+    pub bound_at: Timestamp,
+    /// What was reported since, oldest first.
+    pub results: Vec<CommandResult>,
+    /// The pack it was bound under.
+    pub policy: PolicyRef,
+}
+
+impl CommandRecord {
+    /// The newest report's outcome; a bound command without one is in progress.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        self.results.last().map_or(Outcome::InProgress, |result| result.outcome)
+    }
+}

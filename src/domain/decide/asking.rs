@@ -1,0 +1,199 @@
+//! Asking: a question is registered, with all that a later answer will be held against, before it is sent.
+
+use serde_json::{Value, json};
+
+use super::{Turn, about_item, usable};
+use crate::domain::canonical::{Digest, Purpose, canonical, keyed};
+use crate::domain::context::{ContextRecord, State};
+use crate::domain::event::Event;
+use crate::domain::fingerprint::{fingerprint, material};
+use crate::domain::id::ItemKind;
+use crate::domain::item::{
+    Choice, FingerprintOrigin, ItemState, PendingItem, Prompt, ProposedCommand, Question, TargetFingerprint, VoidReason,
+};
+use crate::domain::lexicon::normalise;
+use crate::domain::lifecycle::LifecycleEvent;
+use crate::domain::operation::{Answer, Ask, AskWhat, CommandSpec, Target};
+use crate::domain::policy::{CommandRules, SafetyClass, SlotStorage};
+use crate::domain::prompt::{Button, ButtonAction, ShownPrompt, button_id, nonce_digest, nonce_text};
+use crate::domain::refusal::Refusal;
+use crate::domain::slots::{MAX_VALUE_BYTES, pending_slot};
+
+impl Turn<'_, '_> {
+    pub(super) fn ask(&mut self, request: &Ask) -> Result<Answer, Refusal> {
+        let context = self.context(&request.context_id)?;
+        usable(&context)?;
+        let prompt = with_default_buttons(&request.prompt, &request.what);
+        prompt.check(matches!(request.what, AskWhat::Disambiguation(_)))?;
+        let (question, window) = self.question(&request.what, &context)?;
+        if let Some(open) = context.question().cloned() {
+            if !request.supersede {
+                return Err(Refusal::QuestionPending { item_id: open });
+            }
+            if let Some(item) = self.world.items.get(&open).cloned() {
+                self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::Replaced });
+            }
+        }
+        let nonce = self.ids.secret();
+        let item = self.new_item(request, &context, question, window, &prompt, &nonce);
+        self.record_asked(&context, &item);
+        let button_ids = prompt.buttons.iter().map(|button| button_id(button.action, &nonce)).collect();
+        let effective_deadline = self.world.effective_deadline(&item);
+        Ok(Answer::Asked { item: Box::new(item), effective_deadline, nonce: nonce_text(&nonce), button_ids })
+    }
+
+    fn new_item(
+        &mut self,
+        request: &Ask,
+        context: &ContextRecord,
+        question: Question,
+        window_seconds: u32,
+        prompt: &ShownPrompt,
+        nonce: &Digest,
+    ) -> PendingItem {
+        let window = request.ttl_seconds.map_or(window_seconds, |asked| asked.min(window_seconds));
+        let salt = self.ids.secret();
+        let (kind, policy) = match &question {
+            Question::Confirmation { command } => (ItemKind::Confirmation, command.rules.policy.clone()),
+            Question::Approval { command, .. } => (ItemKind::Approval, command.rules.policy.clone()),
+            Question::Disambiguation { .. } => (ItemKind::Disambiguation, self.rules.policy.reference().clone()),
+        };
+        PendingItem {
+            item_id: self.ids.item(kind),
+            question,
+            state: ItemState::Open,
+            context_id: context.context_id.clone(),
+            conversation_id: context.conversation_id.clone(),
+            actor_id: context.actor_id.clone(),
+            identity_epoch: self.world.identity_epoch(&context.actor_id),
+            asked_at: self.now,
+            expires_at: self.now.plus_seconds(window),
+            prompts: vec![Prompt { message_id: None, sent_at: None, registered_at: self.now }],
+            nonce_digest: nonce_digest(nonce),
+            prompt_digest: prompt.digest(&salt),
+            prompt_salt: salt,
+            unrelated_messages: 0,
+            correlation_id: request.correlation_id.clone().or_else(|| context.trace.correlation_id.clone()),
+            policy,
+        }
+    }
+
+    fn record_asked(&mut self, context: &ContextRecord, item: &PendingItem) {
+        let slot = pending_slot(item.kind());
+        let stored = self.rules.policy.pack().slots.storage_of(slot) == SlotStorage::Stored;
+        let event = Event::ItemAsked { item: item.clone(), slot: stored.then(|| slot_copy(item)) };
+        self.record_in(&item.conversation_id, about_item(item), event);
+        let to = State::Pending { question: item.item_id.clone() };
+        let moved = self.try_transit(&context.context_id, LifecycleEvent::QuestionOpened, to, context.expires_at);
+        debug_assert!(moved.is_ok(), "an usable context without a question takes one: {moved:?}");
+    }
+
+    /// What is asked, and for how long an answer counts, in seconds.
+    fn question(&mut self, what: &AskWhat, context: &ContextRecord) -> Result<(Question, u32), Refusal> {
+        match what {
+            AskWhat::Confirmation(spec) => {
+                let command = self.proposed(spec)?;
+                let window = command.rules.confirmation_ttl_seconds;
+                Ok((Question::Confirmation { command }, window))
+            }
+            AskWhat::Approval(spec) => {
+                let command = self.proposed(spec)?;
+                let rule = command.rules.approval.clone().ok_or(Refusal::ApprovalNotNeeded)?;
+                let requester = self.world.principals.get(&context.actor_id);
+                let requester_person = requester.and_then(|principal| principal.person_id.clone());
+                let window = command.rules.approval_ttl_seconds;
+                Ok((Question::Approval { command, rule, requester_person, approvals: Vec::new() }, window))
+            }
+            AskWhat::Disambiguation(options) => {
+                let pack = self.rules.policy.pack();
+                let (window, bare_answers) = (pack.disambiguation.ttl_seconds, pack.answers.disambiguation_bare);
+                let title_key = self.ids.secret();
+                let options = self.choices(options, &title_key)?;
+                Ok((Question::Disambiguation { options, title_key, bare_answers }, window))
+            }
+        }
+    }
+
+    /// The command with what policy demands of it and the fingerprint that an answer will be bound to.
+    fn proposed(&mut self, spec: &CommandSpec) -> Result<ProposedCommand, Refusal> {
+        let rules = self.rules.policy.command(spec.name.as_str(), spec.raised_class);
+        let key = self.ids.secret();
+        let (value, origin) = fingerprint_of(&key, spec, &rules)?;
+        Ok(ProposedCommand {
+            command_id: spec.command_id.clone(),
+            name: spec.name.clone(),
+            idempotency_key: spec.idempotency_key.clone(),
+            fingerprint: TargetFingerprint { value, origin, key },
+            rules,
+        })
+    }
+
+    /// Options that can be told apart however they are named.
+    fn choices(&self, options: &[(String, Value)], title_key: &Digest) -> Result<Vec<Choice>, Refusal> {
+        let mut titles: Vec<String> = Vec::new();
+        let mut choices = Vec::new();
+        for (index, (title, target)) in options.iter().enumerate() {
+            let normal = normalise(title);
+            let as_number = self.rules.lexicon.read_option(title).filter(|number| usize::try_from(*number) != Ok(index + 1));
+            if normal.is_empty() || titles.contains(&normal) || as_number.is_some() {
+                return Err(Refusal::OptionsAmbiguous);
+            }
+            if canonical(target).len() > MAX_VALUE_BYTES {
+                return Err(Refusal::LimitExceeded { limit: format!("options/{index}/target: at most {MAX_VALUE_BYTES} bytes") });
+            }
+            choices.push(Choice { target: target.clone(), title_digest: title_digest(title_key, &normal) });
+            titles.push(normal);
+        }
+        Ok(choices)
+    }
+}
+
+/// Digest of a normalised option title.
+pub(super) fn title_digest(key: &Digest, normalised: &str) -> Digest {
+    keyed(key, Purpose::Option, normalised.as_bytes())
+}
+
+/// The fingerprint of a command under `key`, as policy wants it made.
+pub fn fingerprint_of(key: &Digest, spec: &CommandSpec, rules: &CommandRules) -> Result<(String, FingerprintOrigin), Refusal> {
+    let strict = rules.class >= SafetyClass::S2;
+    let computed = |target: &Value| {
+        let covered = material(target, &rules.material_fields)?;
+        Ok((fingerprint(key, &spec.name, &spec.idempotency_key, &covered), FingerprintOrigin::Computed))
+    };
+    match &spec.target {
+        Target::Clear(target) => computed(target),
+        Target::Asserted(_) if strict => Err(Refusal::FingerprintNotAccepted),
+        Target::Asserted(digest) => Ok((digest.clone(), FingerprintOrigin::CallerAsserted)),
+        Target::Missing if strict || !rules.material_fields.is_empty() => {
+            Err(Refusal::TargetRequired { class: rules.class.to_string() })
+        }
+        Target::Missing => computed(&Value::Null),
+    }
+}
+
+/// What readers of the slots see of an open question: what RFC VIII.B asks to be stored, and no secret.
+#[must_use]
+pub(super) fn slot_copy(item: &PendingItem) -> Value {
+    let mut copy = json!({"item_id": item.item_id.as_str(), "requested_at": item.asked_at, "expires_at": item.expires_at});
+    match &item.question {
+        Question::Confirmation { command } | Question::Approval { command, .. } => {
+            copy["command_id"] = json!(command.command_id);
+            copy["command_name"] = json!(command.name);
+            copy["idempotency_key"] = json!(command.idempotency_key);
+            copy["target_fingerprint"] = json!(command.fingerprint.value);
+            copy["safety_class"] = json!(command.rules.class);
+        }
+        Question::Disambiguation { options, .. } => copy["options"] = json!(options.len()),
+    }
+    copy
+}
+
+/// A prompt without buttons still gets ids, for callers that render their own.
+fn with_default_buttons(prompt: &ShownPrompt, what: &AskWhat) -> ShownPrompt {
+    let mut prompt = prompt.clone();
+    if let AskWhat::Disambiguation(options) = what {
+        let rows = (1_u8..).zip(options);
+        prompt.buttons = rows.map(|(option, (title, _))| Button { title: title.clone(), action: ButtonAction::Choose(option) }).collect();
+    }
+    prompt
+}

@@ -1,0 +1,335 @@
+//! Binding: may this command run, now, exactly so? (RFC-WF-0034 VIII)
+//!
+//! What policy demands was given by the right person, is unspent, in time, and says the same command, key and
+//! target. Then it is spent, the context is frozen, and nobody else gets the same answer.
+
+use super::{Turn, about_context, fingerprint_of, usable};
+use crate::domain::canonical::{Digest, Purpose, canonical, keyed};
+use crate::domain::command::CommandRecord;
+use crate::domain::context::ContextRecord;
+use crate::domain::event::{About, BindRefusal, Event};
+use crate::domain::frame::{ContextFrame, FRAME_VERSION};
+use crate::domain::id::{ItemId, ItemKind, MessageId};
+use crate::domain::item::{ItemState, PendingItem, ProposedCommand, Question, TargetFingerprint};
+use crate::domain::operation::{Answer, Bind, Envelope};
+use crate::domain::policy::CommandRules;
+use crate::domain::refusal::Refusal;
+use crate::domain::world::World;
+
+/// The grants that a binding will spend.
+#[derive(Default)]
+struct Grants {
+    confirmation: Option<PendingItem>,
+    approval: Option<PendingItem>,
+}
+
+impl Turn<'_, '_> {
+    pub(super) fn bind(&mut self, request: &Bind) -> Result<Answer, Refusal> {
+        let context = self.context(&request.context_id)?;
+        if let Some(bound) = self.world.commands.get(&request.command.command_id).cloned() {
+            return self.bind_again(&context, request, &bound);
+        }
+        let key_taken = self.world.commands.values().any(|command| command.idempotency_key == request.command.idempotency_key);
+        if key_taken {
+            return self.refuse(&context, request, BindRefusal::IdempotencyKeyTaken, Refusal::CommandConflict);
+        }
+        usable(&context)?;
+        let message_ids = self.known_messages(&context, request)?;
+        let rules = self.rules_for(request, &context);
+        let grants = match self.grants(request, &context, &rules) {
+            Ok(grants) => grants,
+            Err((reason, refusal)) => return self.refuse(&context, request, reason, refusal),
+        };
+        let fingerprint = self.own_fingerprint(request, &grants, &rules)?;
+        Ok(self.spend(&context, request, rules, grants, fingerprint, message_ids))
+    }
+
+    fn refuse(&mut self, context: &ContextRecord, request: &Bind, reason: BindRefusal, refusal: Refusal) -> Result<Answer, Refusal> {
+        let about = About {
+            command_id: Some(request.command.command_id.clone()),
+            correlation_id: request.correlation_id.clone().or_else(|| context.trace.correlation_id.clone()),
+            message_ids: request.message_ids.iter().map(|(id, _)| id.clone()).collect(),
+            ..about_context(context)
+        };
+        let event = Event::CommandRefused {
+            context_id: context.context_id.clone(),
+            command_id: request.command.command_id.clone(),
+            attempt_id: request.attempt_id.clone(),
+            reason,
+        };
+        self.record_in(&context.conversation_id, about, event);
+        Err(refusal)
+    }
+
+    /// The same attempt with the same content replays; everything else is a double spend or a conflict.
+    fn bind_again(&mut self, context: &ContextRecord, request: &Bind, bound: &CommandRecord) -> Result<Answer, Refusal> {
+        if bound.attempt_id != request.attempt_id {
+            return self.refuse(context, request, BindRefusal::AlreadyBound, Refusal::AlreadyBound);
+        }
+        let same = bound.context_id == request.context_id
+            && bound.name == request.command.name
+            && bound.idempotency_key == request.command.idempotency_key
+            && bound.envelope_digest.same(&envelope_digest(&bound.fingerprint.key, &request.envelope))
+            && self.same_target(request, bound);
+        if !same {
+            return self.refuse(context, request, BindRefusal::CommandConflict, Refusal::CommandConflict);
+        }
+        Ok(Answer::Bound { command: Box::new(bound.clone()), replayed: true })
+    }
+
+    fn same_target(&self, request: &Bind, bound: &CommandRecord) -> bool {
+        let rules = CommandRules { material_fields: bound.material_fields.clone(), ..self.rules.policy.command(bound.name.as_str(), Some(bound.class)) };
+        fingerprint_of(&bound.fingerprint.key, &request.command, &rules).is_ok_and(|(value, _)| value == bound.fingerprint.value)
+    }
+
+    /// The messages that shaped the command must be messages of this conversation.
+    fn known_messages(&self, context: &ContextRecord, request: &Bind) -> Result<Vec<MessageId>, Refusal> {
+        let known = |key: &Digest| self.world.messages.get(key).is_some_and(|m| m.conversation_id == context.conversation_id);
+        match request.message_ids.iter().position(|(_, key)| !known(key)) {
+            Some(index) => Err(Refusal::UnknownMessage { index }),
+            None => Ok(request.message_ids.iter().map(|(id, _)| id.clone()).collect()),
+        }
+    }
+
+    /// The stricter of what policy demands now and what it demanded when this command's questions were asked.
+    fn rules_for(&self, request: &Bind, context: &ContextRecord) -> CommandRules {
+        let today = self.rules.policy.command(request.command.name.as_str(), request.command.raised_class);
+        let asked = items_of(self.world, context, request).filter_map(PendingItem::command);
+        asked.filter(|command| command.name == request.command.name).fold(today, |rules, command| rules.stricter(&command.rules))
+    }
+
+    fn grants(&self, request: &Bind, context: &ContextRecord, rules: &CommandRules) -> Result<Grants, (BindRefusal, Refusal)> {
+        let mut grants = Grants::default();
+        let confirmation = newest(items_of(self.world, context, request), ItemKind::Confirmation);
+        // A question that was asked counts even where policy would not have asked it.
+        if rules.confirmation_required || confirmation.is_some() {
+            grants.confirmation = Some(self.granted_confirmation(request, confirmation, rules)?);
+        }
+        if let Some(rule) = &rules.approval {
+            let missing = (BindRefusal::ApprovalRequired, Refusal::ApprovalRequired { role: rule.role.clone() });
+            let approval = newest(items_of(self.world, context, request), ItemKind::Approval);
+            grants.approval = Some(self.granted_approval(request, approval, rules, missing)?);
+        }
+        Ok(grants)
+    }
+
+    fn granted_confirmation(
+        &self,
+        request: &Bind,
+        item: Option<&PendingItem>,
+        rules: &CommandRules,
+    ) -> Result<PendingItem, (BindRefusal, Refusal)> {
+        let missing = (BindRefusal::ConfirmationRequired, Refusal::ConfirmationRequired);
+        let Some(item) = item else { return Err(missing) };
+        let ItemState::Granted { bind_by, .. } = &item.state else { return Err(missing) };
+        if self.now >= *bind_by {
+            return Err((BindRefusal::ConfirmationExpired, Refusal::ConfirmationExpired { bind_by: *bind_by }));
+        }
+        if self.world.identity_epoch(&item.actor_id) != item.identity_epoch {
+            return Err((BindRefusal::IdentityChanged, Refusal::IdentityChanged));
+        }
+        agrees(request, item, rules)?;
+        Ok(item.clone())
+    }
+
+    /// An approval is checked again when it is spent: in time, of the same target, and by people who are still
+    /// entitled and still who they were.
+    fn granted_approval(
+        &self,
+        request: &Bind,
+        item: Option<&PendingItem>,
+        rules: &CommandRules,
+        missing: (BindRefusal, Refusal),
+    ) -> Result<PendingItem, (BindRefusal, Refusal)> {
+        let Some(item) = item else { return Err(missing) };
+        let (ItemState::Granted { bind_by, .. }, Question::Approval { approvals, .. }) = (&item.state, &item.question) else {
+            return Err(missing);
+        };
+        if self.now >= *bind_by {
+            return Err((BindRefusal::ApprovalExpired, Refusal::ApprovalExpired { bind_by: *bind_by }));
+        }
+        let requester_same = self.world.identity_epoch(&item.actor_id) == item.identity_epoch;
+        let approvers_same = approvals.iter().all(|given| self.world.identity_epoch(&given.approver_id) == given.identity_epoch);
+        if !requester_same || !approvers_same {
+            return Err((BindRefusal::IdentityChanged, Refusal::IdentityChanged));
+        }
+        let mut strict = item.clone();
+        if let (Question::Approval { rule, .. }, Some(demanded)) = (&mut strict.question, &rules.approval) {
+            *rule = demanded.clone();
+        }
+        let entitled = approvals.iter().filter(|given| super::answering::entitled(self.world, &strict, &given.approver_id).is_some());
+        let required = rules.approval.as_ref().map_or(1, |rule| rule.required);
+        if entitled.count() < usize::try_from(required).unwrap_or(usize::MAX) {
+            return Err(missing);
+        }
+        agrees(request, item, rules)?;
+        Ok(item.clone())
+    }
+
+    /// The fingerprint kept with the command: the confirmation's own, or a fresh one where none was asked.
+    fn own_fingerprint(&mut self, request: &Bind, grants: &Grants, rules: &CommandRules) -> Result<TargetFingerprint, Refusal> {
+        let spent = grants.confirmation.as_ref().or(grants.approval.as_ref()).and_then(PendingItem::command);
+        if let Some(command) = spent {
+            return Ok(command.fingerprint.clone());
+        }
+        let key = self.ids.secret();
+        let (value, origin) = fingerprint_of(&key, &request.command, rules)?;
+        Ok(TargetFingerprint { value, origin, key })
+    }
+
+    fn spend(
+        &mut self,
+        context: &ContextRecord,
+        request: &Bind,
+        rules: CommandRules,
+        grants: Grants,
+        fingerprint: TargetFingerprint,
+        mut message_ids: Vec<MessageId>,
+    ) -> Answer {
+        for item in [&grants.confirmation, &grants.approval].into_iter().flatten() {
+            let by_message = match &item.state {
+                ItemState::Granted { by_message, .. } => by_message.clone(),
+                _ => None,
+            };
+            if let Some(answer) = by_message.as_ref().filter(|id| !message_ids.contains(id)) {
+                message_ids.push(answer.clone());
+            }
+            self.settle(item, ItemState::Spent { at: self.now, by_message, attempt_id: request.attempt_id.clone() });
+        }
+        let confirmation_id = grants.confirmation.as_ref().map(|item| item.item_id.clone());
+        let approval_id = grants.approval.as_ref().map(|item| item.item_id.clone());
+        let material_fields = grants
+            .confirmation
+            .as_ref()
+            .or(grants.approval.as_ref())
+            .and_then(PendingItem::command)
+            .map_or(rules.material_fields.clone(), |command| command.rules.material_fields.clone());
+        let (frame, context_hash) =
+            self.freeze(context, request, &message_ids, (confirmation_id.clone(), approval_id.clone()), &rules);
+        let command = CommandRecord {
+            command_id: request.command.command_id.clone(),
+            name: request.command.name.clone(),
+            class: rules.class,
+            idempotency_key: request.command.idempotency_key.clone(),
+            attempt_id: request.attempt_id.clone(),
+            context_id: context.context_id.clone(),
+            conversation_id: context.conversation_id.clone(),
+            actor_id: context.actor_id.clone(),
+            message_ids,
+            envelope_digest: envelope_digest(&fingerprint.key, &request.envelope),
+            fingerprint,
+            material_fields,
+            confirmation_id,
+            approval_id,
+            context_frame_id: frame.context_frame_id.clone(),
+            context_hash,
+            context_expires_at: frame.expires_at,
+            correlation_id: frame.correlation_id.clone(),
+            bound_at: self.now,
+            results: Vec::new(),
+            policy: rules.policy,
+        };
+        let event = Event::CommandBound { command: command.clone() };
+        self.record_in(&context.conversation_id, about_command(&command), event);
+        Answer::Bound { command: Box::new(command), replayed: false }
+    }
+
+    /// Snapshot-on-execute (RFC VIII.A): the context as it stands, with the messages that led here.
+    fn freeze(
+        &mut self,
+        context: &ContextRecord,
+        request: &Bind,
+        message_ids: &[MessageId],
+        spent: (Option<ItemId>, Option<ItemId>),
+        rules: &CommandRules,
+    ) -> (ContextFrame, String) {
+        let context = self.world.contexts.get(&context.context_id).unwrap_or(context).clone();
+        let frame = ContextFrame {
+            v: FRAME_VERSION,
+            context_frame_id: self.ids.frame(),
+            context_id: context.context_id.clone(),
+            tenant_id: context.tenant_id.clone(),
+            conversation_id: context.conversation_id.clone(),
+            actor_id: context.actor_id.clone(),
+            status: context.state.status(),
+            revision: context.revision,
+            slots: context.slots.clone(),
+            message_ids: message_ids.to_vec(),
+            command_id: request.command.command_id.clone(),
+            confirmation_id: spent.0,
+            approval_id: spent.1,
+            correlation_id: request.correlation_id.clone().or_else(|| context.trace.correlation_id.clone()),
+            expires_at: context.expires_at,
+            created_at: self.now,
+            policy: rules.policy.clone(),
+        };
+        let salt = self.ids.secret();
+        let context_hash = frame.context_hash(&salt);
+        let about = About {
+            command_id: Some(request.command.command_id.clone()),
+            message_ids: message_ids.to_vec(),
+            correlation_id: frame.correlation_id.clone(),
+            ..about_context(&context)
+        };
+        let event = Event::FrameCaptured { frame: frame.clone(), salt, context_hash: context_hash.clone() };
+        self.record_in(&context.conversation_id, about, event);
+        (frame, context_hash)
+    }
+}
+
+/// Everything asked about this command in this context.
+fn items_of<'a>(world: &'a World, context: &ContextRecord, request: &Bind) -> impl Iterator<Item = &'a PendingItem> {
+    let (context_id, command_id) = (context.context_id.clone(), request.command.command_id.clone());
+    world.items.values().filter(move |item| {
+        item.context_id == context_id && item.command().is_some_and(|command| command.command_id == command_id)
+    })
+}
+
+/// The newest item of a kind; ids sort by time.
+fn newest<'a>(items: impl Iterator<Item = &'a PendingItem>, kind: ItemKind) -> Option<&'a PendingItem> {
+    items.filter(|item| item.kind() == kind).max_by(|a, b| (a.asked_at, &a.item_id).cmp(&(b.asked_at, &b.item_id)))
+}
+
+/// Whether what will be done is what was agreed to: the same name, the same key, the same fingerprint.
+fn agrees(request: &Bind, item: &PendingItem, rules: &CommandRules) -> Result<(), (BindRefusal, Refusal)> {
+    let mismatch = || (BindRefusal::TargetMismatch, Refusal::TargetMismatch);
+    let Some(agreed) = item.command() else { return Err(mismatch()) };
+    if agreed.name != request.command.name || agreed.idempotency_key != request.command.idempotency_key {
+        return Err(mismatch());
+    }
+    if !covers(agreed, rules) {
+        return Err((BindRefusal::ConfirmationRequired, Refusal::ConfirmationRequired));
+    }
+    let (value, _) = fingerprint_of(&agreed.fingerprint.key, &request.command, &agreed.rules).map_err(|refusal| match refusal {
+        // A field that was agreed to and is gone is a change of target, not bad input.
+        Refusal::TargetFieldMissing { .. } => mismatch(),
+        other => (BindRefusal::TargetMismatch, other),
+    })?;
+    if value == agreed.fingerprint.value { Ok(()) } else { Err(mismatch()) }
+}
+
+/// Whether the fingerprint covers every field that policy calls material by now. An empty list covers everything.
+fn covers(agreed: &ProposedCommand, rules: &CommandRules) -> bool {
+    let fields = &agreed.rules.material_fields;
+    fields.is_empty() || (!rules.material_fields.is_empty() && rules.material_fields.iter().all(|field| fields.contains(field)))
+}
+
+fn envelope_digest(key: &Digest, envelope: &Envelope) -> Digest {
+    match envelope {
+        Envelope::Clear(value) => keyed(key, Purpose::Envelope, &canonical(value)),
+        Envelope::Digest(digest) => keyed(key, Purpose::Envelope, digest.as_bytes()),
+    }
+}
+
+/// What an event about a bound command is about.
+pub(super) fn about_command(command: &CommandRecord) -> About {
+    About {
+        actor_id: Some(command.actor_id.clone()),
+        context_id: Some(command.context_id.clone()),
+        command_id: Some(command.command_id.clone()),
+        correlation_id: command.correlation_id.clone(),
+        message_ids: command.message_ids.clone(),
+        ..About::default()
+    }
+}
+

@@ -1,0 +1,253 @@
+//! The turn: one message in, one verdict out.
+
+use super::{Turn, about_context, interpret};
+use crate::domain::context::{ContextRecord, State};
+use crate::domain::event::{About, Event, LastQuestion, StreamKey};
+use crate::domain::id::{ContextId, ConversationId, CorrelationId, ItemId, PrincipalId};
+use crate::domain::item::{ItemState, MAX_PROMPTS, PendingItem, VoidReason};
+use crate::domain::lexicon::Reading;
+use crate::domain::lifecycle::Status;
+use crate::domain::message::{Direction, MessageEvent, MessageKind, MessageRecord, message_key};
+use crate::domain::operation::Answer;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Timestamp;
+use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
+use crate::domain::world::is_live;
+
+impl Turn<'_, '_> {
+    pub(super) fn ingest(&mut self, message: &MessageEvent) -> Result<Answer, Refusal> {
+        let key = message_key(&self.world.tenant_key, &message.channel, &message.message_id);
+        if let Some(earlier) = self.world.messages.get(&key) {
+            if !earlier.body_digest.same(&message.body_digest) {
+                return Err(Refusal::MessageIdReused);
+            }
+            let (verdict, context_id) = (earlier.verdict.clone(), earlier.context_id.clone());
+            self.expire_conversations(message);
+            return Ok(self.turn_answer(message, verdict, context_id.as_ref(), true));
+        }
+        self.expire_conversations(message);
+        match message.direction {
+            Direction::Outbound => self.register(message, key),
+            Direction::Inbound => Ok(self.receive(message, key)),
+        }
+    }
+
+    /// Expires what is due here and in the conversation of an item that the message names.
+    fn expire_conversations(&mut self, message: &MessageEvent) {
+        self.expire_due(&message.conversation_id);
+        let elsewhere: Vec<ConversationId> = self
+            .world
+            .items
+            .values()
+            .filter(|item| item.conversation_id != message.conversation_id && self.names(message, item))
+            .map(|item| item.conversation_id.clone())
+            .collect();
+        for conversation_id in elsewhere {
+            self.expire_due(&conversation_id);
+        }
+    }
+
+    fn names(&self, message: &MessageEvent, item: &PendingItem) -> bool {
+        let tapped = message.button_id.as_deref().and_then(crate::domain::prompt::read_button_id);
+        tapped.is_some_and(|button| button.nonce_digest.same(&item.nonce_digest))
+            || message.reply_to.as_ref().is_some_and(|id| item.was_prompted_by(id))
+            || message.prompt_for.as_ref() == Some(&item.item_id)
+    }
+
+    fn receive(&mut self, message: &MessageEvent, key: crate::domain::canonical::Digest) -> Answer {
+        let read = interpret(self.world, message, self.rules, self.now);
+        let verdict = read.verdict;
+        if message.kind == MessageKind::System {
+            self.identity_news(message);
+        }
+        let context = self.context_for(message, &verdict);
+        let passed_by = self.passed_by(message, &verdict);
+        let expires_at = context.as_ref().map(|context| self.after_activity(context, verdict.code));
+        let context_id = context.map(|context| context.context_id);
+        let event = Event::MessageReceived {
+            message: kept(message, key, read.reading, verdict.clone(), context_id.clone(), self.now),
+            expires_at,
+            passed_by: passed_by.clone(),
+        };
+        self.record_message(message, context_id.as_ref(), event);
+        self.answer_item(message, &verdict, read.option);
+        if let Some(item_id) = passed_by {
+            self.give_up(&item_id);
+        }
+        self.turn_answer(message, verdict, context_id.as_ref(), false)
+    }
+
+    fn record_message(&mut self, message: &MessageEvent, context_id: Option<&ContextId>, event: Event) {
+        let about = About {
+            actor_id: Some(message.actor_id.clone()),
+            context_id: context_id.cloned(),
+            message_ids: vec![message.message_id.clone()],
+            correlation_id: message.correlation_id.clone(),
+            ..About::default()
+        };
+        self.record_in(&message.conversation_id, about, event);
+    }
+
+    /// The actor's open context; an ordinary message opens one where there is none. Nothing is inherited.
+    fn context_for(&mut self, message: &MessageEvent, verdict: &Verdict) -> Option<ContextRecord> {
+        if let Some(context) = self.world.open_context(&message.conversation_id, &message.actor_id) {
+            return Some(context.clone());
+        }
+        if verdict.code != VerdictCode::NotAnAnswer {
+            return None;
+        }
+        let (actor, cause) = (message.actor_id.clone(), message.message_id.as_str().to_owned());
+        let context = self.new_context(message.conversation_id.clone(), actor, cause, message.correlation_id.clone());
+        self.record_context(&context);
+        Some(context)
+    }
+
+    /// A fresh record with empty slots under the rules in force.
+    pub(super) fn new_context(
+        &mut self,
+        conversation_id: ConversationId,
+        actor_id: PrincipalId,
+        cause: String,
+        correlation_id: Option<CorrelationId>,
+    ) -> ContextRecord {
+        let rules = &self.rules.policy.pack().context;
+        let absolute = rules.max_lifetime_seconds.map(|seconds| self.now.plus_seconds(seconds));
+        let deadline = self.now.plus_seconds(rules.ttl_seconds);
+        ContextRecord {
+            context_id: self.ids.context(),
+            tenant_id: self.world.tenant_id.clone(),
+            conversation_id,
+            actor_id,
+            state: State::Active,
+            created_at: self.now,
+            updated_at: self.now,
+            expires_at: absolute.map_or(deadline, |last| last.min(deadline)),
+            absolute_expires_at: absolute,
+            ttl_seconds: rules.ttl_seconds,
+            slots: std::collections::BTreeMap::new(),
+            trace: crate::domain::context::Trace { last_message_id: cause, last_command_id: None, correlation_id },
+            revision: 1,
+            policy: self.rules.policy.reference().clone(),
+            extensions: serde_json::Map::new(),
+        }
+    }
+
+    pub(super) fn record_context(&mut self, context: &ContextRecord) {
+        let event = Event::ContextCreated { context: context.clone() };
+        self.record_in(&context.conversation_id, about_context(context), event);
+    }
+
+    /// Ordinary messages and accepted answers slide the deadline; anything unsure leaves it alone, and a blocked
+    /// context waits for its own timeout.
+    fn after_activity(&self, context: &ContextRecord, code: VerdictCode) -> Timestamp {
+        let counts = code == VerdictCode::NotAnAnswer || code.is_acceptance();
+        match context.state.status() {
+            Status::Active | Status::Pending if counts => context.extended(self.now, self.rules.policy.pack().context.ttl_seconds),
+            Status::Active | Status::Pending | Status::Blocked | Status::Expired | Status::Closed => context.expires_at,
+        }
+    }
+
+    fn passed_by(&self, message: &MessageEvent, verdict: &Verdict) -> Option<ItemId> {
+        let ordinary = verdict.code == VerdictCode::NotAnAnswer;
+        let context = self.world.open_context(&message.conversation_id, &message.actor_id)?;
+        context.question().filter(|_| ordinary).cloned()
+    }
+
+    /// Policy may give a question up after so many messages that were no answer.
+    fn give_up(&mut self, item_id: &ItemId) {
+        let limit = self.rules.policy.pack().context.void_question_after_unrelated_messages;
+        let Some(item) = self.world.items.get(item_id).cloned() else { return };
+        if limit.is_some_and(|limit| item.unrelated_messages >= limit) {
+            self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::Unanswered });
+        }
+    }
+
+    /// News about the person: the epoch rises, and what was asked of the earlier identity is void.
+    fn identity_news(&mut self, message: &MessageEvent) {
+        let principal = self.changed_identity(&message.actor_id, message.system.as_ref());
+        let about = About { actor_id: Some(message.actor_id.clone()), message_ids: vec![message.message_id.clone()], ..About::default() };
+        let event = Event::PrincipalChanged { principal, identity_changed: true };
+        self.record(StreamKey::Principal(message.actor_id.clone()), about, event);
+        let asked = |item: &&PendingItem| {
+            item.actor_id == message.actor_id && item.conversation_id == message.conversation_id && is_live(&item.state)
+        };
+        let items: Vec<PendingItem> = self.world.items.values().filter(asked).cloned().collect();
+        for item in items {
+            self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::IdentityChanged });
+        }
+    }
+
+    /// Registers an outbound message before it is sent. From now on it is the question heard last, if it asks one.
+    fn register(&mut self, message: &MessageEvent, key: crate::domain::canonical::Digest) -> Result<Answer, Refusal> {
+        let question = match &message.prompt_for {
+            Some(item_id) => {
+                let item = self.world.items.get(item_id).ok_or(Refusal::ItemNotFound)?;
+                if !item.is_open() {
+                    return Err(Refusal::ItemNotOpen { state: item.state_word().to_owned() });
+                }
+                if item.conversation_id != message.conversation_id {
+                    return Err(Refusal::ItemNotFound);
+                }
+                if item.prompts.len() >= MAX_PROMPTS {
+                    return Err(Refusal::TooManyPrompts);
+                }
+                Some(LastQuestion::Item(item_id.clone()))
+            }
+            None => message.expects_reply.then_some(LastQuestion::Other),
+        };
+        let reason = match &question {
+            Some(LastQuestion::Item(_)) => Reason::PromptRegistered,
+            Some(LastQuestion::Other) => Reason::QuestionRegistered,
+            None => Reason::StatementRegistered,
+        };
+        let mut verdict = Verdict::plain(VerdictCode::Registered, reason, Next::Send);
+        verdict.item_id.clone_from(&message.prompt_for);
+        let context_id = self.world.open_context(&message.conversation_id, &message.actor_id).map(|c| c.context_id.clone());
+        let record = kept(message, key, Reading::Other, verdict.clone(), context_id.clone(), self.now);
+        self.record_message(message, context_id.as_ref(), Event::MessageRegistered { message: record, question });
+        Ok(self.turn_answer(message, verdict, context_id.as_ref(), false))
+    }
+
+    /// The answer: the verdict with its item and context as they stand now.
+    fn turn_answer(&self, message: &MessageEvent, verdict: Verdict, context_id: Option<&ContextId>, duplicate: bool) -> Answer {
+        let item = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id));
+        let own = |_: &&PendingItem| !verdict.is_about_stranger();
+        let context = context_id
+            .and_then(|id| self.world.contexts.get(id))
+            .or_else(|| self.world.open_context(&message.conversation_id, &message.actor_id));
+        Answer::Turn {
+            item: item.filter(own).cloned().map(Box::new),
+            context: context.cloned().map(Box::new),
+            verdict,
+            duplicate,
+        }
+    }
+}
+
+fn kept(
+    message: &MessageEvent,
+    key: crate::domain::canonical::Digest,
+    reading: Reading,
+    verdict: Verdict,
+    context_id: Option<ContextId>,
+    now: Timestamp,
+) -> MessageRecord {
+    MessageRecord {
+        message_key: key,
+        message_id: message.message_id.clone(),
+        channel: message.channel.clone(),
+        conversation_id: message.conversation_id.clone(),
+        actor_id: message.actor_id.clone(),
+        direction: message.direction,
+        kind: message.kind,
+        sent_at: message.sent_at,
+        received_at: now,
+        body_digest: message.body_digest,
+        content_digest: message.content_digest,
+        content_salt: message.content_salt,
+        reading,
+        verdict,
+        context_id,
+        extensions: message.extensions.clone(),
+    }
+}

@@ -1,0 +1,324 @@
+//! What a message means here: which "yes" counts, and for what (RFC-WF-0034 VIII.B, VII.C).
+//!
+//! Four strengths bind an answer to a question: our nonce with the prompt quoted, our nonce, text quoting the
+//! prompt, and a bare answer under all of its conditions. Nothing is ever "the oldest first".
+
+use super::Rules;
+use super::answering::{Named, judge_approval, judge_named};
+use crate::domain::event::LastQuestion;
+use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
+use crate::domain::lexicon::{Reading, normalise};
+use crate::domain::message::{MessageEvent, MessageKind};
+use crate::domain::prompt::{ButtonAction, read_button_id};
+use crate::domain::time::Timestamp;
+use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
+use crate::domain::world::World;
+
+/// How a message was read and what follows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interpretation {
+    /// How its words were read.
+    pub reading: Reading,
+    /// What it means.
+    pub verdict: Verdict,
+    /// The option chosen, counted from 1; with [`VerdictCode::Selected`].
+    pub option: Option<u32>,
+}
+
+/// What an inbound message means, in a world where everything due has been written down.
+#[must_use]
+pub fn interpret(world: &World, message: &MessageEvent, rules: &Rules<'_>, now: Timestamp) -> Interpretation {
+    let reader = Reader { world, message, rules, now };
+    let text = match &message.transcript {
+        Some(transcript) if message.kind == MessageKind::Audio => transcript.text.as_str(),
+        _ => message.text.as_deref().unwrap_or(""),
+    };
+    let reading = rules.lexicon.read(text);
+    let (verdict, option) = reader.verdict(text, &reading);
+    Interpretation { reading, verdict, option }
+}
+
+struct Reader<'a> {
+    world: &'a World,
+    message: &'a MessageEvent,
+    rules: &'a Rules<'a>,
+    now: Timestamp,
+}
+
+/// A verdict and the option it chooses.
+type Judged = (Verdict, Option<u32>);
+
+fn plain(code: VerdictCode, reason: Reason, next: Next) -> Judged {
+    (Verdict::plain(code, reason, next), None)
+}
+
+fn ordinary(reason: Reason) -> Judged {
+    plain(VerdictCode::NotAnAnswer, reason, Next::Route)
+}
+
+fn ignored(reason: Reason) -> Judged {
+    plain(VerdictCode::Ignored, reason, Next::Nothing)
+}
+
+/// An answer that binds to nothing for certain, about the question it might have meant.
+fn unsure(reason: Reason, item: &PendingItem) -> Judged {
+    let next = if item.is_open() { Next::AskAgain } else { Next::AskAnew };
+    (Verdict::about(VerdictCode::Ambiguous, reason, next, &item.item_id), None)
+}
+
+fn nothing_open(reason: Reason) -> Judged {
+    plain(VerdictCode::Ambiguous, reason, Next::AskWhatIsMeant)
+}
+
+impl Reader<'_> {
+    fn verdict(&self, text: &str, reading: &Reading) -> Judged {
+        match self.message.kind {
+            MessageKind::Text => self.text(text, reading),
+            MessageKind::Interactive | MessageKind::Button => self.tap(text, reading),
+            MessageKind::Audio => self.voice(text, reading),
+            MessageKind::Reaction => self.reaction(text, reading),
+            MessageKind::Image
+            | MessageKind::Video
+            | MessageKind::Document
+            | MessageKind::Sticker
+            | MessageKind::Location
+            | MessageKind::Contacts
+            | MessageKind::Order
+            | MessageKind::Flow => self.media(reading),
+            MessageKind::System => ignored(Reason::IdentityNews),
+            MessageKind::Edit => ignored(Reason::EditRecorded),
+            MessageKind::Revoke => ignored(Reason::RevokeRecorded),
+            MessageKind::Unsupported => ordinary(Reason::UnsupportedKind),
+        }
+    }
+
+    fn quoted(&self) -> Option<&PendingItem> {
+        self.message.reply_to.as_ref().and_then(|id| self.world.item_by_prompt(id))
+    }
+
+    /// The open question put to this actor in this conversation.
+    fn question(&self) -> Option<&PendingItem> {
+        let context = self.world.open_context(&self.message.conversation_id, &self.message.actor_id)?;
+        self.world.items.get(context.question()?)
+    }
+
+    fn tap(&self, text: &str, reading: &Reading) -> Judged {
+        let Some(button) = self.message.button_id.as_deref().and_then(read_button_id) else {
+            // A client that cannot tap may send the label as a quoted reply.
+            return if self.quoted().is_some() { self.text(text, reading) } else { ordinary(Reason::ForeignButton) };
+        };
+        let Some(item) = self.world.item_by_nonce(&button.nonce_digest) else {
+            return nothing_open(Reason::NothingPending);
+        };
+        let quoted = self.message.reply_to.as_ref().is_some_and(|id| item.was_prompted_by(id));
+        let strength = if quoted { Reason::NonceAndQuote } else { Reason::Nonce };
+        self.named(item, button.action, strength)
+    }
+
+    fn text(&self, text: &str, reading: &Reading) -> Judged {
+        match (self.quoted(), &self.message.reply_to) {
+            (Some(item), _) => self.quoting(item, text, reading),
+            (None, Some(_)) if is_polar(reading) || self.picks(text).is_some() => nothing_open(Reason::QuotesOtherMessage),
+            (None, Some(_)) => ordinary(Reason::OrdinaryMessage),
+            (None, None) => self.bare(text, reading),
+        }
+    }
+
+    fn quoting(&self, item: &PendingItem, text: &str, reading: &Reading) -> Judged {
+        if matches!(reading, Reading::Qualified { .. }) {
+            return unsure(Reason::QualifiedAnswer, item);
+        }
+        match self.meant(item, text, reading) {
+            Some(action) => self.named(item, action, Reason::Quote),
+            None => ordinary(Reason::OrdinaryMessage),
+        }
+    }
+
+    fn voice(&self, text: &str, reading: &Reading) -> Judged {
+        let voice = &self.rules.policy.pack().answers.voice;
+        let addressed = self.quoted().or_else(|| self.question());
+        let answers = is_polar(reading) || addressed.is_some_and(|item| self.meant(item, text, reading).is_some());
+        let Some(transcript) = self.message.transcript.as_ref().filter(|_| answers) else {
+            return ordinary(Reason::OrdinaryMessage);
+        };
+        let refused = |reason| addressed.map_or_else(|| nothing_open(reason), |item| unsure(reason, item));
+        if !voice.accepted {
+            refused(Reason::KindNotAccepted)
+        } else if transcript.confidence < voice.min_confidence {
+            refused(Reason::LowConfidence)
+        } else {
+            self.text(text, reading)
+        }
+    }
+
+    fn reaction(&self, text: &str, reading: &Reading) -> Judged {
+        if text.is_empty() {
+            return ignored(Reason::ReactionRemoved);
+        }
+        if !self.rules.policy.pack().answers.reactions {
+            return ignored(Reason::ReactionsOff);
+        }
+        match self.quoted() {
+            Some(item) => self.quoting(item, text, reading),
+            None => ignored(Reason::QuotesOtherMessage),
+        }
+    }
+
+    /// Pictures, places, forms and the like are never answers, whatever their caption says.
+    fn media(&self, reading: &Reading) -> Judged {
+        match self.quoted().or_else(|| self.question()) {
+            Some(item) if is_polar(reading) => unsure(Reason::KindNotAccepted, item),
+            _ => ordinary(Reason::OrdinaryMessage),
+        }
+    }
+
+    /// What a text asks of an item, if it asks anything of it.
+    fn meant(&self, item: &PendingItem, text: &str, reading: &Reading) -> Option<ButtonAction> {
+        match (reading, &item.question) {
+            (Reading::Affirmative { .. }, _) => Some(ButtonAction::Accept),
+            (Reading::Negative { .. }, _) => Some(ButtonAction::Refuse),
+            (_, Question::Disambiguation { .. }) => option_of(item, text, self.rules).map(ButtonAction::Choose),
+            (_, Question::Confirmation { .. } | Question::Approval { .. }) => None,
+        }
+    }
+
+    /// The option that a text picks from the open question.
+    fn picks(&self, text: &str) -> Option<u8> {
+        self.question().and_then(|item| option_of(item, text, self.rules))
+    }
+
+    fn named(&self, item: &PendingItem, action: ButtonAction, strength: Reason) -> Judged {
+        if self.message.forwarded {
+            return unsure(Reason::Forwarded, item);
+        }
+        let named = Named { world: self.world, item, action, strength, now: self.now };
+        match item.question {
+            Question::Approval { .. } => (judge_approval(&named, &self.message.actor_id), None),
+            Question::Confirmation { .. } | Question::Disambiguation { .. } => {
+                if item.conversation_id != self.message.conversation_id {
+                    return unsure(Reason::OtherConversation, item);
+                }
+                if item.actor_id != self.message.actor_id {
+                    return unsure(Reason::OtherActor, item);
+                }
+                judge_named(&named)
+            }
+        }
+    }
+
+    fn bare(&self, text: &str, reading: &Reading) -> Judged {
+        let question = self.question();
+        let qualified = matches!(reading, Reading::Qualified { .. });
+        match question {
+            Some(item) if qualified => unsure(Reason::QualifiedAnswer, item),
+            Some(item) => match self.meant(item, text, reading) {
+                Some(action) => self.bare_answer(item, action),
+                None => ordinary(Reason::OrdinaryMessage),
+            },
+            None if is_polar(reading) => self.bare_without_question(reading),
+            None => self.late_choice(text).unwrap_or_else(|| ordinary(Reason::OrdinaryMessage)),
+        }
+    }
+
+    /// A bare answer counts only when every condition holds; the first that fails is the reason.
+    fn bare_answer(&self, item: &PendingItem, action: ButtonAction) -> Judged {
+        match self.bare_obstacle(item, action) {
+            Some(reason) => unsure(reason, item),
+            None => self.named(item, action, Reason::Bare),
+        }
+    }
+
+    fn bare_obstacle(&self, item: &PendingItem, action: ButtonAction) -> Option<Reason> {
+        if self.message.forwarded {
+            return Some(Reason::Forwarded);
+        }
+        let allowed = match &item.question {
+            Question::Approval { .. } => false,
+            Question::Disambiguation { bare_answers, .. } => {
+                if !matches!(action, ButtonAction::Choose(_)) {
+                    return Some(Reason::OptionExpected);
+                }
+                *bare_answers && self.rules.policy.pack().answers.disambiguation_bare
+            }
+            Question::Confirmation { command } => {
+                let today = self.rules.policy.command(command.name.as_str(), Some(command.rules.class));
+                command.rules.bare_answers && today.bare_answers
+            }
+        };
+        if !allowed {
+            return Some(Reason::BareAnswerNotAllowed);
+        }
+        self.wrong_moment(item)
+    }
+
+    fn wrong_moment(&self, item: &PendingItem) -> Option<Reason> {
+        let heard = self.world.conversations.get(&self.message.conversation_id).and_then(|c| c.last_question.as_ref());
+        if heard != Some(&LastQuestion::Item(item.item_id.clone())) {
+            return Some(Reason::OtherQuestionSince);
+        }
+        let Some(prompted_at) = item.last_prompt().and_then(|prompt| prompt.sent_at) else {
+            return Some(Reason::PromptNotSent);
+        };
+        let tolerance = self.rules.policy.pack().answers.future_tolerance_seconds;
+        if self.message.sent_at > self.now.plus_seconds(tolerance) {
+            return Some(Reason::SentInFuture);
+        }
+        // WhatsApp stamps whole seconds: within the same second nobody can say which came first.
+        let later = self.message.sent_at.whole_seconds() > prompted_at.whole_seconds();
+        (!later).then_some(Reason::PredatesQuestion)
+    }
+
+    /// A yes or a no while nothing is open for this actor.
+    fn bare_without_question(&self, reading: &Reading) -> Judged {
+        let Some(last) = self.last_asked() else {
+            return nothing_open(self.why_nothing());
+        };
+        match &last.state {
+            ItemState::Expired { .. } => too_late(self.world, last),
+            ItemState::Voided { reason: VoidReason::ContextExpired, .. } => too_late(self.world, last),
+            // "Yes… no, wait": a refusal takes an unspent grant back under the same conditions.
+            ItemState::Granted { .. } if matches!(reading, Reading::Negative { .. }) => self.bare_answer(last, ButtonAction::Refuse),
+            _ => nothing_open(self.why_nothing()),
+        }
+    }
+
+    /// A number or a title for a choice whose time is over.
+    fn late_choice(&self, text: &str) -> Option<Judged> {
+        let last = self.last_asked()?;
+        let over = matches!(last.state, ItemState::Expired { .. }) && option_of(last, text, self.rules).is_some();
+        over.then(|| too_late(self.world, last))
+    }
+
+    /// The question that this conversation heard last, if it was put to this actor.
+    fn last_asked(&self) -> Option<&PendingItem> {
+        match self.world.conversations.get(&self.message.conversation_id)?.last_question.as_ref()? {
+            LastQuestion::Item(id) => self.world.items.get(id).filter(|item| item.actor_id == self.message.actor_id),
+            LastQuestion::Other => None,
+        }
+    }
+
+    fn why_nothing(&self) -> Reason {
+        let here = |item: &PendingItem| item.is_open() && item.conversation_id == self.message.conversation_id;
+        if self.world.items.values().any(here) { Reason::OtherActor } else { Reason::NothingPending }
+    }
+}
+
+fn is_polar(reading: &Reading) -> bool {
+    matches!(reading, Reading::Affirmative { .. } | Reading::Negative { .. })
+}
+
+/// The verdict about an item whose time is over.
+pub(super) fn too_late(world: &World, item: &PendingItem) -> Judged {
+    let context_over = world.contexts.get(&item.context_id).is_some_and(|context| context.expires_at <= item.expires_at);
+    let reason = if context_over { Reason::ContextExpired } else { Reason::QuestionExpired };
+    (Verdict::about(VerdictCode::Expired, reason, Next::AskAnew, &item.item_id), None)
+}
+
+/// The option that a whole text picks: its number, or its title as shown.
+fn option_of(item: &PendingItem, text: &str, rules: &Rules<'_>) -> Option<u8> {
+    let Question::Disambiguation { options, title_key, .. } = &item.question else { return None };
+    let digest = super::asking::title_digest(title_key, &normalise(text));
+    let by_title = options.iter().position(|option| option.title_digest.same(&digest)).and_then(|index| u32::try_from(index + 1).ok());
+    let number = by_title.or_else(|| rules.lexicon.read_option(text))?;
+    u8::try_from(number).ok().filter(|number| usize::from(*number) <= options.len() && *number > 0)
+}

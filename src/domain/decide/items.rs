@@ -1,0 +1,151 @@
+//! What happens to an item after it was asked: its prompt is sent, it is answered, it is withdrawn.
+
+use super::{Turn, about_item};
+use crate::domain::event::{About, Event};
+use crate::domain::item::{ApprovalDecision, ItemState, PendingItem, Prompt, Question, VoidReason};
+use crate::domain::message::MessageEvent;
+use crate::domain::operation::{Answer, AttachPrompt, Cancel};
+use crate::domain::refusal::Refusal;
+use crate::domain::slots::ACTIVE_TARGET;
+use crate::domain::time::Timestamp;
+use crate::domain::verdict::{Reason, Verdict, VerdictCode};
+use crate::domain::world::is_live;
+
+impl Turn<'_, '_> {
+    /// Does to the item what the verdict says.
+    pub(super) fn answer_item(&mut self, message: &MessageEvent, verdict: &Verdict, option: Option<u32>) {
+        let Some(item) = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id)).cloned() else { return };
+        let by_message = Some(message.message_id.clone());
+        match verdict.code {
+            VerdictCode::Confirmed => {
+                let state = ItemState::Granted { at: self.now, by_message, bind_by: self.bind_by(&item) };
+                self.settle(&item, state);
+            }
+            VerdictCode::Declined => {
+                self.settle(&item, ItemState::Refused { at: self.now, by_message, revoked: !item.is_open() });
+            }
+            VerdictCode::Selected => self.select(&item, option, by_message),
+            VerdictCode::Approved => {
+                if let Some(decision) = self.decision_of(&message.actor_id, by_message) {
+                    self.approve(&item, decision);
+                }
+            }
+            VerdictCode::Rejected => {
+                self.settle(&item, ItemState::Refused { at: self.now, by_message, revoked: !item.is_open() });
+            }
+            VerdictCode::Ambiguous if verdict.reason == Reason::NotEntitled => {
+                let event = Event::DecisionRefused { item_id: item.item_id.clone(), approver_id: message.actor_id.clone() };
+                let about = About { message_ids: vec![message.message_id.clone()], ..about_item(&item) };
+                self.record_in(&item.conversation_id, about, event);
+            }
+            VerdictCode::Ambiguous
+            | VerdictCode::Expired
+            | VerdictCode::AlreadyDecided
+            | VerdictCode::Superseded
+            | VerdictCode::NotAnAnswer
+            | VerdictCode::Ignored
+            | VerdictCode::Registered => {}
+        }
+    }
+
+    /// Until when a fresh grant can be bound: policy's window, inside the context's life.
+    fn bind_by(&self, item: &PendingItem) -> Timestamp {
+        let window = item.command().map_or(0, |command| command.rules.bind_within_seconds);
+        let deadline = self.now.plus_seconds(window);
+        self.world.contexts.get(&item.context_id).map_or(deadline, |context| context.expires_at.min(deadline))
+    }
+
+    fn select(&mut self, item: &PendingItem, option: Option<u32>, by_message: Option<crate::domain::id::MessageId>) {
+        let Question::Disambiguation { options, .. } = &item.question else { return };
+        let Some(option) = option else { return };
+        let index = usize::try_from(option).unwrap_or(0).saturating_sub(1);
+        let Some(choice) = options.get(index) else { return };
+        let target = choice.target.clone();
+        self.settle(item, ItemState::Selected { at: self.now, by_message, option });
+        let changes = std::collections::BTreeMap::from([(ACTIVE_TARGET.to_owned(), target)]);
+        self.write_slots(&item.context_id, changes, None);
+    }
+
+    /// The decision of an entitled approver, as it stands on the approval.
+    pub(super) fn decision_of(
+        &self,
+        approver_id: &crate::domain::id::PrincipalId,
+        message_id: Option<crate::domain::id::MessageId>,
+    ) -> Option<ApprovalDecision> {
+        let approver = self.world.principals.get(approver_id)?;
+        Some(ApprovalDecision {
+            approver_id: approver_id.clone(),
+            person_id: approver.person_id.clone(),
+            identity_epoch: approver.identity_epoch,
+            message_id,
+            at: self.now,
+        })
+    }
+
+    /// Adds an approval; the one that completes the number grants the item until its own deadline.
+    pub(super) fn approve(&mut self, item: &PendingItem, decision: ApprovalDecision) {
+        let Question::Approval { approvals, rule, .. } = &item.question else { return };
+        let complete = approvals.len() + 1 >= usize::try_from(rule.required).unwrap_or(usize::MAX);
+        if complete {
+            let bind_by = self.world.effective_deadline(item);
+            let state = ItemState::Granted { at: self.now, by_message: decision.message_id.clone(), bind_by };
+            self.settle_with(item, state, Some(decision));
+        } else {
+            let about = About { message_ids: decision.message_id.clone().into_iter().collect(), ..about_item(item) };
+            self.record_in(&item.conversation_id, about, Event::ApprovalGiven { item_id: item.item_id.clone(), decision });
+        }
+    }
+
+    /// Attaches the channel's message id to the newest prompt. The same id again changes nothing; an approval may be
+    /// put to several approvers, so it takes several.
+    pub(super) fn attach_prompt(&mut self, request: &AttachPrompt) -> Result<Answer, Refusal> {
+        let item = self.item(&request.item_id)?;
+        if item.was_prompted_by(&request.message_id) {
+            return self.item_answer(&request.item_id);
+        }
+        self.still_open(&item)?;
+        let registered_at = item.last_prompt().map_or(item.asked_at, |prompt| prompt.registered_at);
+        let waiting = item.last_prompt().is_some_and(|prompt| prompt.message_id.is_none());
+        if !waiting && !matches!(item.question, Question::Approval { .. }) {
+            return Err(Refusal::PromptAlreadyAttached);
+        }
+        if !waiting && item.prompts.len() >= crate::domain::item::MAX_PROMPTS {
+            return Err(Refusal::TooManyPrompts);
+        }
+        let sent_at = request.sent_at.unwrap_or(self.now);
+        // The channel stamps whole seconds, so a prompt may seem to precede its registration by less than one.
+        if sent_at.whole_seconds() < registered_at.whole_seconds() || sent_at > self.now {
+            return Err(Refusal::PromptTimeImpossible);
+        }
+        let prompt = Prompt { message_id: Some(request.message_id.clone()), sent_at: Some(sent_at), registered_at };
+        let about = About { message_ids: vec![request.message_id.clone()], ..about_item(&item) };
+        self.record_in(&item.conversation_id, about, Event::PromptAttached { item_id: request.item_id.clone(), prompt });
+        self.item_answer(&request.item_id)
+    }
+
+    /// Withdraws an open question or a grant that was not spent. Withdrawing twice is no error.
+    pub(super) fn cancel(&mut self, request: &Cancel) -> Result<Answer, Refusal> {
+        let item = self.item(&request.item_id)?;
+        let withdrawn = matches!(item.state, ItemState::Voided { reason: VoidReason::Cancelled, .. });
+        if !withdrawn {
+            if !is_live(&item.state) {
+                return Err(Refusal::ItemNotOpen { state: item.state_word().to_owned() });
+            }
+            self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::Cancelled });
+        }
+        self.item_answer(&request.item_id)
+    }
+
+    /// An open item, or the refusal that says how it ended.
+    pub(super) fn still_open(&self, item: &PendingItem) -> Result<(), Refusal> {
+        match &item.state {
+            ItemState::Open => Ok(()),
+            ItemState::Expired { .. } => Err(Refusal::ItemExpired),
+            ItemState::Voided { reason: VoidReason::IdentityChanged, .. } => Err(Refusal::IdentityChanged),
+            ItemState::Voided { reason, .. } => Err(Refusal::ItemVoided { reason: reason.as_str().to_owned() }),
+            ItemState::Granted { .. } | ItemState::Refused { .. } | ItemState::Selected { .. } | ItemState::Spent { .. } => {
+                Err(Refusal::AlreadyDecided { state: item.state_word().to_owned() })
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What each operation has to lock and load, named before locking.
+
+use crate::domain::event::StreamKey;
+use crate::domain::message::{Direction, MessageEvent, MessageKind};
+use crate::domain::operation::{ItemRef, Needs, Operation};
+use crate::domain::prompt::read_button_id;
+
+impl Operation {
+    /// What has to be locked and loaded before [`super::decide`]. `message_key` is the dedupe key of a message.
+    #[must_use]
+    pub fn needs(&self, message_key: impl FnOnce(&MessageEvent) -> crate::domain::canonical::Digest) -> Needs {
+        match self {
+            Self::Ingest(message) => ingest_needs(message, message_key(message)),
+            Self::OpenContext(request) => Needs {
+                streams: vec![StreamKey::Conversation(request.conversation_id.clone())],
+                principals: vec![request.actor_id.clone()],
+                ..Needs::default()
+            },
+            Self::ChangeSlots(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
+            Self::Transition(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
+            Self::Ask(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
+            Self::AttachPrompt(request) => of_item(&request.item_id),
+            Self::Cancel(request) => of_item(&request.item_id),
+            Self::DecideApproval(request) => Needs { principals: vec![request.approver_id.clone()], ..of_item(&request.item_id) },
+            Self::Bind(request) => Needs {
+                context: Some(request.context_id.clone()),
+                command: Some(request.command.command_id.clone()),
+                idempotency_key: Some(request.command.idempotency_key.clone()),
+                messages: request.message_ids.iter().map(|(_, key)| *key).collect(),
+                ..Needs::default()
+            },
+            Self::RecordResult(request) => {
+                Needs { command: Some(request.command_id.clone()), lock_command: true, ..Needs::default() }
+            }
+            Self::PutPrincipal(request) => Needs {
+                streams: vec![StreamKey::Principal(request.principal_id.clone())],
+                principals: vec![request.principal_id.clone()],
+                ..Needs::default()
+            },
+            Self::Sweep(request) => {
+                Needs { streams: vec![StreamKey::Conversation(request.conversation_id.clone())], ..Needs::default() }
+            }
+            Self::RecordRead(request) => Needs { streams: vec![StreamKey::Access(request.reader.clone())], ..Needs::default() },
+        }
+    }
+}
+
+fn of_item(item_id: &crate::domain::id::ItemId) -> Needs {
+    Needs { items: vec![ItemRef::Id(item_id.clone())], ..Needs::default() }
+}
+
+/// A tap or a quote may name an item of another conversation (an approver answers where the approver writes), so
+/// what it names is looked up before locking: at most one item, hence at most two conversations.
+fn ingest_needs(message: &MessageEvent, key: crate::domain::canonical::Digest) -> Needs {
+    let tapped = message.button_id.as_deref().and_then(read_button_id).map(|button| ItemRef::Nonce(button.nonce_digest));
+    let quoted = message.reply_to.clone().map(ItemRef::Prompt);
+    let asked_again = message.prompt_for.clone().map(ItemRef::Id);
+    let mut streams = vec![StreamKey::Conversation(message.conversation_id.clone())];
+    let news = message.kind == MessageKind::System;
+    if news {
+        streams.push(StreamKey::Principal(message.actor_id.clone()));
+    }
+    let named = match message.direction {
+        Direction::Outbound => asked_again,
+        Direction::Inbound if news => None,
+        Direction::Inbound => tapped.or(quoted),
+    };
+    Needs {
+        streams,
+        items: named.into_iter().collect(),
+        messages: vec![key],
+        principals: vec![message.actor_id.clone()],
+        ..Needs::default()
+    }
+}

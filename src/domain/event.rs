@@ -1,0 +1,347 @@
+//! Events: what happened. Every event becomes one entry of the evidence log, and state is their fold.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::canonical::Digest;
+use super::command::{CommandRecord, CommandResult};
+use super::context::{ContextRecord, State};
+use super::frame::ContextFrame;
+use super::id::{AttemptId, CommandId, ContextId, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId};
+use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt};
+use super::lifecycle::{LifecycleEvent, Status};
+use super::message::MessageRecord;
+use super::principal::Principal;
+use super::slots::Slots;
+use super::time::Timestamp;
+
+/// One lock and one hash chain.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "key", rename_all = "snake_case")]
+pub enum StreamKey {
+    /// All that is decided under one lock for a conversation.
+    Conversation(ConversationId),
+    /// A principal's registration and identity.
+    Principal(PrincipalId),
+    /// What one reader has looked at; keyed by principal id, or by key id for a key without one.
+    Access(String),
+}
+
+impl StreamKey {
+    /// The stream's kind, as stored.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Conversation(_) => "conversation",
+            Self::Principal(_) => "principal",
+            Self::Access(_) => "access",
+        }
+    }
+
+    /// The stream's key within its kind. Personal: never in a header, a log line or a URL.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Conversation(id) => id.as_str(),
+            Self::Principal(id) => id.as_str(),
+            Self::Access(reader) => reader,
+        }
+    }
+}
+
+/// The question that a conversation heard last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "item_id", rename_all = "snake_case")]
+pub enum LastQuestion {
+    /// One of ours.
+    Item(ItemId),
+    /// One of the caller's own.
+    Other,
+}
+
+/// Why a binding was refused, as evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BindRefusal {
+    /// The target is not the one that was agreed to.
+    TargetMismatch,
+    /// Another attempt holds the binding.
+    AlreadyBound,
+    /// The same attempt came with another envelope.
+    CommandConflict,
+    /// Its idempotency key belongs to another command.
+    IdempotencyKeyTaken,
+    /// No confirmation that counts.
+    ConfirmationRequired,
+    /// The confirmation's time is over.
+    ConfirmationExpired,
+    /// No approval that counts.
+    ApprovalRequired,
+    /// The approval's time is over.
+    ApprovalExpired,
+    /// The identity of one who agreed has changed since.
+    IdentityChanged,
+}
+
+/// What was read, for the reader's access stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadRecord {
+    /// The operation, such as `ooc.show_active_context`.
+    pub operation: String,
+    /// The credential.
+    pub key_id: String,
+    /// The principal in whose name it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub viewer_id: Option<PrincipalId>,
+    /// How much was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The conversation looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    /// The context looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<ContextId>,
+    /// The command looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_id: Option<CommandId>,
+    /// Whether it was refused.
+    pub refused: bool,
+    /// How many records were shown.
+    pub records: u32,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A context was opened.
+    ContextCreated {
+        /// The new record.
+        context: ContextRecord,
+    },
+    /// A context changed its state.
+    ContextTransitioned {
+        /// Which.
+        context_id: ContextId,
+        /// From.
+        from: Status,
+        /// What moved it.
+        on: LifecycleEvent,
+        /// To, with what belongs to it.
+        to: State,
+        /// Its deadline from now on.
+        expires_at: Timestamp,
+    },
+    /// Slots were set or unset.
+    ContextSlotsChanged {
+        /// Which context.
+        context_id: ContextId,
+        /// New values in their stored form; null unsets.
+        changes: Slots,
+        /// What caused it, for the trace.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<String>,
+    },
+    /// An inbound message was read and answered.
+    MessageReceived {
+        /// The message without its words, with its verdict.
+        message: MessageRecord,
+        /// The deadline of its context, if it is in one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Timestamp>,
+        /// The open question that it passed by.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        passed_by: Option<ItemId>,
+    },
+    /// An outbound message was registered before it was sent.
+    MessageRegistered {
+        /// The message without its words.
+        message: MessageRecord,
+        /// The question that it asks, if it asks one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<LastQuestion>,
+    },
+    /// A question was asked.
+    ItemAsked {
+        /// The question.
+        item: PendingItem,
+        /// Its copy in the context's slots, where policy stores one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slot: Option<Value>,
+    },
+    /// The channel's id of a prompt became known.
+    PromptAttached {
+        /// Of which item.
+        item_id: ItemId,
+        /// The prompt.
+        prompt: Prompt,
+    },
+    /// One of several approvals was given; more are needed.
+    ApprovalGiven {
+        /// Of which item.
+        item_id: ItemId,
+        /// Whose.
+        decision: ApprovalDecision,
+    },
+    /// An item reached another state.
+    ItemSettled {
+        /// Which.
+        item_id: ItemId,
+        /// The approval that completed it, if it is an approval.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<ApprovalDecision>,
+        /// Its state from now on.
+        #[serde(flatten)]
+        state: ItemState,
+    },
+    /// Somebody without the right tried to decide.
+    DecisionRefused {
+        /// What.
+        item_id: ItemId,
+        /// Who.
+        approver_id: PrincipalId,
+    },
+    /// A context was frozen for a command.
+    FrameCaptured {
+        /// The frame.
+        frame: ContextFrame,
+        /// The salt of its hash.
+        salt: Digest,
+        /// Its hash.
+        context_hash: String,
+    },
+    /// A command was bound.
+    CommandBound {
+        /// The command.
+        command: CommandRecord,
+    },
+    /// A binding was refused.
+    CommandRefused {
+        /// In which context.
+        context_id: ContextId,
+        /// Which command.
+        command_id: CommandId,
+        /// Which attempt.
+        attempt_id: AttemptId,
+        /// Why.
+        reason: BindRefusal,
+    },
+    /// A command's status was reported.
+    ResultRecorded {
+        /// Which command.
+        command_id: CommandId,
+        /// The report.
+        result: CommandResult,
+        /// Its copy in the context's slots, where policy stores one and the context is open.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slot: Option<Value>,
+    },
+    /// A principal was registered or changed.
+    PrincipalChanged {
+        /// The record from now on.
+        principal: Principal,
+        /// Whether its identity changed: what was asked of it before is void.
+        identity_changed: bool,
+    },
+    /// An operator or auditor looked at something.
+    ReadRecorded {
+        /// What.
+        read: ReadRecord,
+    },
+}
+
+/// What an event is about: what an auditor can search by (RFC IX).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct About {
+    /// The conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    /// The principal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor_id: Option<PrincipalId>,
+    /// The context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<ContextId>,
+    /// The messages that led to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub message_ids: Vec<MessageId>,
+    /// The command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_id: Option<CommandId>,
+    /// The caller's correlation id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<CorrelationId>,
+}
+
+impl Event {
+    /// The evidence type (our names; `docs/CONFORMANCE.md` lists them).
+    #[must_use]
+    pub fn evidence_type(&self) -> &'static str {
+        match self {
+            Self::ContextCreated { .. } => "context.created",
+            Self::ContextTransitioned { to, .. } => match to.status() {
+                Status::Expired => "context.expired",
+                Status::Closed => "context.closed",
+                Status::Active | Status::Pending | Status::Blocked => "context.transitioned",
+            },
+            Self::ContextSlotsChanged { .. } => "context.slots_changed",
+            Self::MessageReceived { .. } => "message.received",
+            Self::MessageRegistered { .. } => "message.registered",
+            Self::ItemAsked { item, .. } => match item.kind() {
+                ItemKind::Confirmation => "confirmation.requested",
+                ItemKind::Approval => "approval.requested",
+                ItemKind::Disambiguation => "disambiguation.requested",
+            },
+            Self::PromptAttached { .. } => "prompt.attached",
+            Self::ApprovalGiven { .. } => "approval.given",
+            Self::ItemSettled { item_id, state, .. } => settled_type(item_id.kind(), state),
+            Self::DecisionRefused { .. } => "approval.decision_refused",
+            Self::FrameCaptured { .. } => "context.frame_captured",
+            Self::CommandBound { .. } => "command.bound",
+            Self::CommandRefused { .. } => "command.refused",
+            Self::ResultRecorded { .. } => "command.result_recorded",
+            Self::PrincipalChanged { identity_changed: true, .. } => "principal.identity_changed",
+            Self::PrincipalChanged { .. } => "principal.changed",
+            Self::ReadRecorded { .. } => "access.read",
+        }
+    }
+}
+
+fn settled_type(kind: ItemKind, state: &ItemState) -> &'static str {
+    use ItemKind::{Approval, Confirmation, Disambiguation};
+    match (kind, state) {
+        (Confirmation, ItemState::Open) => "confirmation.reopened",
+        (Confirmation, ItemState::Granted { .. }) => "confirmation.accepted",
+        (Confirmation, ItemState::Refused { revoked: false, .. }) => "confirmation.declined",
+        (Confirmation, ItemState::Refused { .. }) => "confirmation.revoked",
+        (Confirmation, ItemState::Spent { .. }) => "confirmation.spent",
+        (Confirmation, ItemState::Expired { .. }) => "confirmation.expired",
+        (Confirmation, ItemState::Selected { .. } | ItemState::Voided { .. }) => "confirmation.voided",
+        (Approval, ItemState::Open) => "approval.reopened",
+        (Approval, ItemState::Granted { .. }) => "approval.granted",
+        (Approval, ItemState::Refused { revoked: false, .. }) => "approval.denied",
+        (Approval, ItemState::Refused { .. }) => "approval.revoked",
+        (Approval, ItemState::Spent { .. }) => "approval.spent",
+        (Approval, ItemState::Expired { .. }) => "approval.expired",
+        (Approval, ItemState::Selected { .. } | ItemState::Voided { .. }) => "approval.voided",
+        (Disambiguation, ItemState::Selected { .. }) => "disambiguation.selected",
+        (Disambiguation, ItemState::Expired { .. }) => "disambiguation.expired",
+        (Disambiguation, ItemState::Refused { .. }) => "disambiguation.declined",
+        (Disambiguation, ItemState::Open | ItemState::Granted { .. } | ItemState::Spent { .. } | ItemState::Voided { .. }) => {
+            "disambiguation.voided"
+        }
+    }
+}
+
+/// An event with the stream it belongs to and what it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// Which chain it extends.
+    pub stream: StreamKey,
+    /// What it is about.
+    pub about: About,
+    /// What happened.
+    pub event: Event,
+}
+

@@ -1,0 +1,316 @@
+//! Pending items: confirmations, approvals and disambiguations, from asking to spending.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::canonical::Digest;
+use super::id::{
+    AttemptId, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, ItemKind, MessageId, PersonId,
+    PrincipalId,
+};
+use super::policy::{ApprovalRule, CommandRules, PolicyRef};
+use super::time::Timestamp;
+
+/// The most times that one question is put again.
+pub const MAX_PROMPTS: usize = 10;
+/// The most options of a disambiguation: a WhatsApp list has ten rows.
+pub const MAX_OPTIONS: usize = 10;
+
+/// How sure it is that the fingerprint says what will be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FingerprintOrigin {
+    /// Computed here from the target in clear.
+    Computed,
+    /// Handed in ready-made; accepted for S0 and S1 only.
+    CallerAsserted,
+}
+
+/// The keyed digest over what will be done, and to what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetFingerprint {
+    /// The digest as it goes on the wire.
+    pub value: String,
+    /// Who computed it.
+    pub origin: FingerprintOrigin,
+    /// The key of this one fingerprint; deleting it makes the digest meaningless.
+    pub key: Digest,
+}
+
+/// The command that a confirmation or an approval is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProposedCommand {
+    /// CCP `command_id`.
+    pub command_id: CommandId,
+    /// Its name.
+    pub name: CommandName,
+    /// The engine's key.
+    pub idempotency_key: IdempotencyKey,
+    /// What it will be done to.
+    pub fingerprint: TargetFingerprint,
+    /// What policy demanded when it was asked.
+    pub rules: CommandRules,
+}
+
+/// One option of a disambiguation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// What `active_target` becomes.
+    pub target: Value,
+    /// Keyed digest of the normalised title, so that typing it can be recognised without storing it.
+    pub title_digest: Digest,
+}
+
+/// One entitled person's decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalDecision {
+    /// Who decided.
+    pub approver_id: PrincipalId,
+    /// The person behind the principal, where registered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person_id: Option<PersonId>,
+    /// The approver's identity epoch then; compared again when the command is bound.
+    pub identity_epoch: u64,
+    /// The message that carried it, unless it was an authenticated call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Question {
+    /// May this command run?
+    Confirmation {
+        /// The command.
+        command: ProposedCommand,
+    },
+    /// Does somebody entitled agree?
+    Approval {
+        /// The command.
+        command: ProposedCommand,
+        /// Who has to agree, and how many of them.
+        rule: ApprovalRule,
+        /// The person behind the requester when it was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        requester_person: Option<PersonId>,
+        /// Who agreed so far.
+        approvals: Vec<ApprovalDecision>,
+    },
+    /// Which one?
+    Disambiguation {
+        /// In the order shown.
+        options: Vec<Choice>,
+        /// Key of the titles' digests.
+        title_key: Digest,
+        /// Whether a bare number or title may choose.
+        bare_answers: bool,
+    },
+}
+
+/// Why a question or a given answer no longer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VoidReason {
+    /// Another question took its place.
+    Replaced,
+    /// The caller withdrew it.
+    Cancelled,
+    /// The context was closed.
+    ContextClosed,
+    /// The context was blocked.
+    ContextBlocked,
+    /// The context's time ran out after the answer was given.
+    ContextExpired,
+    /// `active_target` changed.
+    TargetChanged,
+    /// The number, BSUID or identity key of the one asked changed.
+    IdentityChanged,
+    /// Too many unrelated messages came instead of an answer.
+    Unanswered,
+    /// The command was bound or ended without it.
+    CommandEnded,
+}
+
+impl VoidReason {
+    /// The reason's stable code.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Replaced => "replaced",
+            Self::Cancelled => "cancelled",
+            Self::ContextClosed => "context_closed",
+            Self::ContextBlocked => "context_blocked",
+            Self::ContextExpired => "context_expired",
+            Self::TargetChanged => "target_changed",
+            Self::IdentityChanged => "identity_changed",
+            Self::Unanswered => "unanswered",
+            Self::CommandEnded => "command_ended",
+        }
+    }
+}
+
+/// Where an item stands. Each variant holds what exists in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ItemState {
+    /// Waiting for an answer.
+    Open,
+    /// Confirmed or fully approved, and not yet spent.
+    Granted {
+        /// When.
+        at: Timestamp,
+        /// The message that said so, unless it was an authenticated call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_message: Option<MessageId>,
+        /// At this instant it can no longer be spent.
+        bind_by: Timestamp,
+    },
+    /// Refused, or a grant taken back before it was spent.
+    Refused {
+        /// When.
+        at: Timestamp,
+        /// The message that said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_message: Option<MessageId>,
+        /// Whether it took back a grant.
+        revoked: bool,
+    },
+    /// An option was chosen.
+    Selected {
+        /// When.
+        at: Timestamp,
+        /// The message that said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_message: Option<MessageId>,
+        /// Counted from 1.
+        option: u32,
+    },
+    /// Used by exactly one binding.
+    Spent {
+        /// When.
+        at: Timestamp,
+        /// The message that had granted it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_message: Option<MessageId>,
+        /// The attempt that spent it.
+        attempt_id: AttemptId,
+    },
+    /// Its time ran out without an answer.
+    Expired {
+        /// When that was made durable.
+        at: Timestamp,
+    },
+    /// No longer counts.
+    Voided {
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: VoidReason,
+    },
+}
+
+/// One time that the question was put to the person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// The channel's id of the outbound message, once the send call returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
+    /// When it was sent; with [`Prompt::message_id`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
+    /// When it was registered here, before it was sent.
+    pub registered_at: Timestamp,
+}
+
+/// A question the system has asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingItem {
+    /// Unique; its prefix tells its kind.
+    pub item_id: ItemId,
+    /// What is asked.
+    pub question: Question,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: ItemState,
+    /// The context it belongs to.
+    pub context_id: ContextId,
+    /// That context's conversation.
+    pub conversation_id: ConversationId,
+    /// Who was asked; for an approval, who requested it.
+    pub actor_id: PrincipalId,
+    /// That principal's identity epoch when it was asked.
+    pub identity_epoch: u64,
+    /// When it was asked.
+    pub asked_at: Timestamp,
+    /// From this instant on no answer counts (its own deadline; the context's may come first).
+    pub expires_at: Timestamp,
+    /// Every time it was put, newest last; never empty.
+    pub prompts: Vec<Prompt>,
+    /// Digest of the button nonce.
+    pub nonce_digest: Digest,
+    /// Salted digest of text and buttons as shown.
+    pub prompt_digest: String,
+    /// The salt of that digest.
+    pub prompt_salt: Digest,
+    /// Ordinary messages that came instead of an answer.
+    pub unrelated_messages: u32,
+    /// The caller's correlation id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<CorrelationId>,
+    /// The pack in force when it was asked.
+    pub policy: PolicyRef,
+}
+
+impl PendingItem {
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> ItemKind {
+        self.item_id.kind()
+    }
+
+    /// The command it is about; a disambiguation has none.
+    #[must_use]
+    pub fn command(&self) -> Option<&ProposedCommand> {
+        match &self.question {
+            Question::Confirmation { command } | Question::Approval { command, .. } => Some(command),
+            Question::Disambiguation { .. } => None,
+        }
+    }
+
+    /// Whether it waits for an answer, as written down.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.state == ItemState::Open
+    }
+
+    /// The newest time it was put.
+    #[must_use]
+    pub fn last_prompt(&self) -> Option<&Prompt> {
+        self.prompts.last()
+    }
+
+    /// Whether a message id is one of its prompts.
+    #[must_use]
+    pub fn was_prompted_by(&self, message_id: &MessageId) -> bool {
+        self.prompts.iter().any(|prompt| prompt.message_id.as_ref() == Some(message_id))
+    }
+
+    /// The word for its state, in the terms of its kind.
+    #[must_use]
+    pub fn state_word(&self) -> &'static str {
+        match (&self.state, self.kind()) {
+            (ItemState::Open, _) => "open",
+            (ItemState::Granted { .. }, ItemKind::Approval) => "approved",
+            (ItemState::Granted { .. }, _) => "confirmed",
+            (ItemState::Refused { .. }, ItemKind::Approval) => "rejected",
+            (ItemState::Refused { .. }, _) => "declined",
+            (ItemState::Selected { .. }, _) => "selected",
+            (ItemState::Spent { .. }, _) => "spent",
+            (ItemState::Expired { .. }, _) => "expired",
+            (ItemState::Voided { .. }, _) => "voided",
+        }
+    }
+}

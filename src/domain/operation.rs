@@ -1,0 +1,368 @@
+//! Operations: everything that can be asked of the domain, as plain data, and what it answers.
+//!
+//! The word *command* belongs to CCP (what the engine executes); what is decided here is an *operation*.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::canonical::Digest;
+use super::command::{CommandRecord, Outcome};
+use super::context::{BlockedOn, CloseReason, ContextRecord};
+use super::event::{ReadRecord, StreamKey};
+use super::id::{
+    AttemptId, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, MessageId, PersonId, PrincipalId,
+    RoleName,
+};
+use super::item::PendingItem;
+use super::message::MessageEvent;
+use super::policy::SafetyClass;
+use super::principal::{Alias, Principal, PrincipalKind};
+use super::prompt::ShownPrompt;
+use super::slots::Slots;
+use super::time::Timestamp;
+use super::verdict::Verdict;
+
+/// Which kind of credential speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CredentialKind {
+    /// A webhook handler.
+    Handler,
+    /// A person who operates.
+    Operator,
+    /// A person who audits.
+    Auditor,
+    /// A program that proposes.
+    Agent,
+    /// Whoever administers the tenant.
+    Admin,
+}
+
+/// What the command's target is known by.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// In clear: used, not stored.
+    Clear(Value),
+    /// A digest of the caller's own making.
+    Asserted(String),
+    /// Not given.
+    Missing,
+}
+
+/// A command as it is proposed or bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandSpec {
+    /// CCP `command_id`.
+    pub command_id: CommandId,
+    /// Its name.
+    pub name: CommandName,
+    /// The engine's key.
+    pub idempotency_key: IdempotencyKey,
+    /// The class the caller wants at least.
+    pub raised_class: Option<SafetyClass>,
+    /// What it is done to.
+    pub target: Target,
+}
+
+/// What is to be asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AskWhat {
+    /// A confirmation.
+    Confirmation(CommandSpec),
+    /// An approval.
+    Approval(CommandSpec),
+    /// A choice: title and target of each option, in the order shown.
+    Disambiguation(Vec<(String, Value)>),
+}
+
+/// Ask a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// In which context.
+    pub context_id: ContextId,
+    /// What.
+    pub what: AskWhat,
+    /// As it will be shown.
+    pub prompt: ShownPrompt,
+    /// Void an open question first.
+    pub supersede: bool,
+    /// A shorter window than policy's, in seconds.
+    pub ttl_seconds: Option<u32>,
+    /// The caller's correlation id.
+    pub correlation_id: Option<CorrelationId>,
+}
+
+/// Open a context without an inbound message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenContext {
+    /// In which conversation.
+    pub conversation_id: ConversationId,
+    /// For whom.
+    pub actor_id: PrincipalId,
+    /// The outbound message or the request that caused it.
+    pub cause: String,
+    /// First slots.
+    pub slots: Slots,
+    /// The caller's correlation id.
+    pub correlation_id: Option<CorrelationId>,
+    /// Round-trips.
+    pub extensions: Map<String, Value>,
+}
+
+/// Set or unset slots (RFC 7396).
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeSlots {
+    /// Which context.
+    pub context_id: ContextId,
+    /// The merge patch.
+    pub patch: Map<String, Value>,
+    /// The revision it was read at.
+    pub if_revision: u64,
+    /// Who speaks.
+    pub credential: CredentialKind,
+}
+
+/// What a caller may ask of the lifecycle directly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    /// Block.
+    Block(BlockedOn),
+    /// Unblock.
+    Unblock,
+    /// Close.
+    Close(CloseReason),
+}
+
+/// Move a context.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transition {
+    /// Which context.
+    pub context_id: ContextId,
+    /// How.
+    pub to: Move,
+    /// The revision it was read at, if the caller cares.
+    pub if_revision: Option<u64>,
+}
+
+/// Attach the channel's id to the newest prompt of an item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttachPrompt {
+    /// Which item.
+    pub item_id: ItemId,
+    /// The channel's id.
+    pub message_id: MessageId,
+    /// When it was sent; the present if not said.
+    pub sent_at: Option<Timestamp>,
+}
+
+/// Withdraw a question, or a grant that was not spent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cancel {
+    /// Which item.
+    pub item_id: ItemId,
+}
+
+/// An authenticated decision on an approval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecideApproval {
+    /// Which approval.
+    pub item_id: ItemId,
+    /// Who decides.
+    pub approver_id: PrincipalId,
+    /// Agree or refuse.
+    pub approve: bool,
+}
+
+/// The command envelope, which is not stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Envelope {
+    /// In clear: canonicalised and hashed here.
+    Clear(Value),
+    /// Its digest.
+    Digest(String),
+}
+
+/// Bind a command: may it run, now, exactly so?
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bind {
+    /// In which context.
+    pub context_id: ContextId,
+    /// Which try.
+    pub attempt_id: AttemptId,
+    /// Which command.
+    pub command: CommandSpec,
+    /// Its envelope.
+    pub envelope: Envelope,
+    /// The messages that shaped it, with their dedupe keys.
+    pub message_ids: Vec<(MessageId, Digest)>,
+    /// The caller's correlation id.
+    pub correlation_id: Option<CorrelationId>,
+}
+
+/// Report how a command stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordResult {
+    /// Which command.
+    pub command_id: CommandId,
+    /// The engine's status.
+    pub status: String,
+    /// The coarse outcome.
+    pub outcome: Outcome,
+    /// A redacted summary.
+    pub summary: Option<String>,
+    /// It waits for something: block the context.
+    pub waiting_on: Option<BlockedOn>,
+    /// Close the context when the command has ended.
+    pub close_context: bool,
+}
+
+/// Register or change a principal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PutPrincipal {
+    /// Which.
+    pub principal_id: PrincipalId,
+    /// Its kind.
+    pub kind: PrincipalKind,
+    /// Its roles.
+    pub roles: Vec<RoleName>,
+    /// The person behind it.
+    pub person_id: Option<PersonId>,
+    /// Its external names, all of them.
+    pub aliases: Vec<Alias>,
+    /// Its language.
+    pub locale: Option<String>,
+    /// The revision it was read at, if the caller cares.
+    pub if_revision: Option<u64>,
+}
+
+/// Write down what is due in a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// Which conversation.
+    pub conversation_id: ConversationId,
+}
+
+/// Write down that somebody looked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordRead {
+    /// The reader's stream.
+    pub reader: String,
+    /// What was read.
+    pub read: ReadRecord,
+}
+
+/// Everything that can be asked of the domain.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "each variant's type is its documentation")]
+pub enum Operation {
+    Ingest(Box<MessageEvent>),
+    OpenContext(OpenContext),
+    ChangeSlots(ChangeSlots),
+    Transition(Transition),
+    Ask(Box<Ask>),
+    AttachPrompt(AttachPrompt),
+    Cancel(Cancel),
+    DecideApproval(DecideApproval),
+    Bind(Box<Bind>),
+    RecordResult(RecordResult),
+    PutPrincipal(PutPrincipal),
+    Sweep(Sweep),
+    RecordRead(RecordRead),
+}
+
+/// What an operation answers when it was done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// To a message.
+    Turn {
+        /// What it means.
+        verdict: Verdict,
+        /// The item that the verdict is about, as it stands now.
+        item: Option<Box<PendingItem>>,
+        /// The context, as it stands now.
+        context: Option<Box<ContextRecord>>,
+        /// Whether this message was answered before.
+        duplicate: bool,
+    },
+    /// To everything that changes a context.
+    Context {
+        /// As it stands now.
+        context: Box<ContextRecord>,
+        /// Its open question.
+        question: Option<Box<PendingItem>>,
+    },
+    /// To a question.
+    Asked {
+        /// The item.
+        item: Box<PendingItem>,
+        /// From when no answer counts.
+        effective_deadline: Timestamp,
+        /// The nonce, shown once.
+        nonce: String,
+        /// A button id for each button, in order.
+        button_ids: Vec<String>,
+    },
+    /// To a change of an item.
+    Item {
+        /// As it stands now.
+        item: Box<PendingItem>,
+        /// From when no answer counts.
+        effective_deadline: Timestamp,
+    },
+    /// To a binding.
+    Bound {
+        /// The command.
+        command: Box<CommandRecord>,
+        /// Whether this attempt held the binding already.
+        replayed: bool,
+    },
+    /// To a result.
+    Recorded {
+        /// The command.
+        command: Box<CommandRecord>,
+        /// Its context.
+        context: Option<Box<ContextRecord>>,
+    },
+    /// To a registration.
+    Principal {
+        /// As it stands now.
+        principal: Box<Principal>,
+        /// Whether it is new.
+        created: bool,
+    },
+    /// To a sweep or a read: done.
+    Done,
+}
+
+/// How a pending item is named before it is known which conversation it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ItemRef {
+    /// By its id.
+    Id(ItemId),
+    /// By a button's nonce.
+    Nonce(Digest),
+    /// By a quoted prompt.
+    Prompt(MessageId),
+}
+
+/// What has to be locked and loaded before an operation can be decided. Named before locking.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// Streams known by key: locked.
+    pub streams: Vec<StreamKey>,
+    /// A context whose conversation is locked too.
+    pub context: Option<ContextId>,
+    /// Items whose conversations are locked too.
+    pub items: Vec<ItemRef>,
+    /// A command to load, by id; its conversation is locked too where `lock_command` says so.
+    pub command: Option<CommandId>,
+    /// Whether the command names the conversation to lock.
+    pub lock_command: bool,
+    /// A command to load by its idempotency key.
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// Messages to load, by dedupe key.
+    pub messages: Vec<Digest>,
+    /// Principals to load.
+    pub principals: Vec<PrincipalId>,
+}

@@ -1,0 +1,119 @@
+//! Instants and spans. Time is an argument here, never a call.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An instant, in microseconds since the Unix epoch (UTC).
+///
+/// Microseconds because that is what PostgreSQL keeps: a finer instant would not survive a round trip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Timestamp(i64);
+
+/// Why a text is not an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be an RFC 3339 date-time with an offset, such as 2026-11-20T15:04:05Z")]
+pub struct TimestampError;
+
+const MICROS: i64 = 1_000_000;
+/// 0000-01-01 and 9999-12-31T23:59:59.999999 in microseconds: what RFC 3339 can write.
+const RANGE: std::ops::RangeInclusive<i64> = -62_167_219_200 * MICROS..=253_402_300_799 * MICROS + 999_999;
+
+impl Timestamp {
+    /// An instant from microseconds since the epoch, held inside the years 0 to 9999.
+    #[must_use]
+    pub fn from_micros(micros: i64) -> Self {
+        Self(micros.clamp(*RANGE.start(), *RANGE.end()))
+    }
+
+    /// Microseconds since the epoch.
+    #[must_use]
+    pub fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since the epoch, rounded down: WhatsApp's resolution.
+    #[must_use]
+    pub fn whole_seconds(self) -> i64 {
+        self.0.div_euclid(MICROS)
+    }
+
+    /// This instant plus a number of seconds; stays in range.
+    #[must_use]
+    pub fn plus_seconds(self, seconds: u32) -> Self {
+        Self::from_micros(self.0.saturating_add(i64::from(seconds) * MICROS))
+    }
+
+    /// Whole seconds from this instant until `later`, rounded up; 0 when `later` is not later.
+    #[must_use]
+    pub fn seconds_until(self, later: Self) -> u64 {
+        let micros = u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0);
+        micros.div_ceil(MICROS.unsigned_abs())
+    }
+
+    /// Reads an RFC 3339 date-time; a text without an offset is refused.
+    pub fn parse(text: &str) -> Result<Self, TimestampError> {
+        let instant: jiff::Timestamp = text.parse().map_err(|_| TimestampError)?;
+        // `Timestamp::parse` of the library is laxer than RFC 3339 (week dates, bracketed zones).
+        let shaped = text.len() >= 20 && text.is_ascii() && matches!(text.as_bytes()[10], b'T' | b't') && !text.contains('[');
+        let micros = instant.as_microsecond();
+        if shaped && RANGE.contains(&micros) { Ok(Self(micros)) } else { Err(TimestampError) }
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_microsecond(self.0) {
+            Ok(instant) => write!(f, "{instant:.6}"),
+            Err(_) => f.write_str("0000-01-01T00:00:00.000000Z"),
+        }
+    }
+}
+
+impl TryFrom<String> for Timestamp {
+    type Error = TimestampError;
+    fn try_from(text: String) -> Result<Self, TimestampError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Timestamp> for String {
+    fn from(instant: Timestamp) -> String {
+        instant.to_string()
+    }
+}
+
+/// Where the present comes from. Read under the lock and nowhere else.
+pub trait Clock: Send + Sync {
+    /// The present instant.
+    fn now(&self) -> Timestamp;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_round_trip_with_six_digits() {
+        let instant = Timestamp::from_micros(1_700_000_000_000_001);
+        assert_eq!(instant.to_string(), "2023-11-14T22:13:20.000001Z");
+        assert_eq!(Timestamp::parse(&instant.to_string()), Ok(instant));
+        assert_eq!(Timestamp::parse("2023-11-14T19:13:20.000001-03:00"), Ok(instant));
+    }
+
+    #[test]
+    fn other_shapes_are_refused() {
+        for text in ["", "1700000000", "2023-11-14", "2023-11-14T22:13:20", "2023-11-14 22:13:20Z", "2023-11-14T22:13:20Z[UTC]", "+020000-01-01T00:00:00Z"] {
+            assert_eq!(Timestamp::parse(text), Err(TimestampError), "{text}");
+        }
+    }
+
+    #[test]
+    fn spans_round_towards_safety() {
+        let start = Timestamp::from_micros(0);
+        assert_eq!(start.seconds_until(Timestamp::from_micros(1)), 1);
+        assert_eq!(start.plus_seconds(1).seconds_until(start), 0);
+        assert_eq!(Timestamp::from_micros(-1).whole_seconds(), -1);
+    }
+}

@@ -1,0 +1,337 @@
+//! The cscp client: a few calls, and one distinction that matters.
+//!
+//! A refusal (4xx about what was sent) will not improve by repeating, so it is logged by its code and the rest goes
+//! on. Anything else (no answer, 5xx, 429, and a wrong key or address, which is this handler's fault and not the
+//! message's) is [`Unavailable`]: the webhook then answers 503, Meta delivers again, and cscp knows the repeats.
+
+use std::time::Duration;
+
+use reqwest::{Client, Method, StatusCode, Url, redirect};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::event::MessageEvent;
+
+/// The most that `POST /v1/messages/batch` takes.
+pub(crate) const BATCH: usize = 1_000;
+
+/// Well under what any source says Meta waits.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// cscp could not take it now. Try again later; nothing was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unavailable {
+    #[error("no answer")]
+    NoAnswer,
+    #[error("status {0}")]
+    Status(u16),
+    #[error("an answer that is not the documented one")]
+    Unexpected,
+}
+
+impl Unavailable {
+    /// Whether the next call would fare no better. Otherwise it may be about this one message, and the others need
+    /// not wait for it.
+    pub(crate) fn is_total(self) -> bool {
+        !matches!(self, Self::Unexpected | Self::Status(500))
+    }
+}
+
+/// cscp understood and said no.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Refusal {
+    #[serde(default)]
+    pub(crate) status: u16,
+    #[serde(default)]
+    pub(crate) code: String,
+}
+
+impl Refusal {
+    /// The code, for a log: a code is snake case, and nothing else may be carried into a log line by its place.
+    pub(crate) fn name(&self) -> &str {
+        let is_code = |code: &str| {
+            (1..=64).contains(&code.len())
+                && code.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+        };
+        if is_code(&self.code) {
+            &self.code
+        } else {
+            "unrecognised"
+        }
+    }
+}
+
+/// Why a call brought nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failure {
+    Unavailable(Unavailable),
+    Refused(Refusal),
+}
+
+impl From<Unavailable> for Failure {
+    fn from(unavailable: Unavailable) -> Self {
+        Self::Unavailable(unavailable)
+    }
+}
+
+/// What a message meant. Members that this handler does not use are left out.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Answer {
+    pub(crate) verdict: Verdict,
+    #[serde(default)]
+    pub(crate) context: Option<ContextState>,
+    #[serde(default)]
+    pub(crate) duplicate: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Verdict {
+    pub(crate) code: String,
+    #[serde(default)]
+    pub(crate) confirmation: Option<Confirmation>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Confirmation {
+    pub(crate) command_id: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct ContextState {
+    pub(crate) context_id: String,
+}
+
+/// A question that cscp has registered.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) confirmation_id: String,
+    /// In the order of `prompt.buttons`.
+    pub(crate) button_ids: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct BatchAnswer {
+    results: Vec<BatchResult>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum BatchResult {
+    Answer(Answer),
+    Problem(Refusal),
+}
+
+/// A client of one cscp, with one API key.
+#[derive(Clone)]
+pub(crate) struct Cscp {
+    http: Client,
+    base: Url,
+    key: String,
+}
+
+impl Cscp {
+    /// The key goes to `base` and nowhere else: no proxy from the environment, no redirect.
+    pub(crate) fn new(base: Url, key: String) -> Result<Self, reqwest::Error> {
+        let http = Client::builder()
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .timeout(TIMEOUT)
+            .build()?;
+        Ok(Self { http, base, key })
+    }
+
+    /// Posts up to [`BATCH`] events and returns what each one meant, in order.
+    ///
+    /// When the batch is refused as a whole, the events are posted one by one, so that one event which cscp cannot
+    /// take does not cost the others.
+    pub(crate) async fn ingest(
+        &self,
+        events: &[&MessageEvent],
+    ) -> Result<Vec<Result<Answer, Failure>>, Unavailable> {
+        if events.len() > 1 {
+            match self
+                .call(
+                    Method::POST,
+                    &["messages", "batch"],
+                    None,
+                    &json!({ "messages": events }),
+                )
+                .await
+            {
+                Ok(answer) => return in_order(answer, events.len()),
+                Err(Failure::Unavailable(why)) => return Err(why),
+                Err(Failure::Refused(refusal)) => {
+                    tracing::warn!(
+                        code = refusal.name(),
+                        events = events.len(),
+                        "batch refused, posting one by one"
+                    );
+                }
+            }
+        }
+        let mut results = Vec::with_capacity(events.len());
+        for event in events {
+            match self.register(event).await {
+                Err(Failure::Unavailable(why)) if why.is_total() => return Err(why),
+                result => results.push(result),
+            }
+        }
+        Ok(results)
+    }
+
+    /// Posts one event, inbound or outbound.
+    pub(crate) async fn register(&self, event: &MessageEvent) -> Result<Answer, Failure> {
+        typed(
+            self.call(Method::POST, &["messages"], None, &json!(event))
+                .await?,
+        )
+    }
+
+    /// Registers a question before it is sent.
+    pub(crate) async fn ask(
+        &self,
+        context_id: &str,
+        key: &str,
+        body: &Value,
+    ) -> Result<Asked, Failure> {
+        let path = ["contexts", context_id, "confirmations"];
+        typed(self.call(Method::POST, &path, Some(key), body).await?)
+    }
+
+    /// Says which message carried the question.
+    pub(crate) async fn attach(
+        &self,
+        confirmation_id: &str,
+        message_id: &str,
+        sent_at: &str,
+    ) -> Result<(), Failure> {
+        let body = json!({ "message_id": message_id, "sent_at": sent_at });
+        let path = ["confirmations", confirmation_id, "prompt-message"];
+        self.call(Method::PUT, &path, None, &body).await.map(drop)
+    }
+
+    /// Binds a command. Returns the `context_ref` that travels with it.
+    pub(crate) async fn bind(
+        &self,
+        context_id: &str,
+        key: &str,
+        body: &Value,
+    ) -> Result<Value, Failure> {
+        let bound = self
+            .call(
+                Method::POST,
+                &["contexts", context_id, "commands"],
+                Some(key),
+                body,
+            )
+            .await?;
+        // Without a context_ref nobody could tell later on what the command was based, so it does not count as bound.
+        bound
+            .get("context_ref")
+            .cloned()
+            .ok_or(Unavailable::Unexpected.into())
+    }
+
+    /// Says how the command ended.
+    pub(crate) async fn report(
+        &self,
+        command_id: &str,
+        key: &str,
+        outcome: &str,
+    ) -> Result<(), Failure> {
+        let body = json!({ "status": outcome, "outcome": outcome });
+        self.call(
+            Method::POST,
+            &["commands", command_id, "results"],
+            Some(key),
+            &body,
+        )
+        .await
+        .map(drop)
+    }
+
+    async fn call(
+        &self,
+        method: Method,
+        path: &[&str],
+        key: Option<&str>,
+        body: &Value,
+    ) -> Result<Value, Failure> {
+        let mut url = self.base.clone();
+        // Segment by segment, so that no id can reach another path.
+        url.path_segments_mut()
+            .map_err(|()| Unavailable::NoAnswer)?
+            .pop_if_empty()
+            .push("v1")
+            .extend(path);
+        let mut request = self
+            .http
+            .request(method, url)
+            .bearer_auth(&self.key)
+            .json(body);
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
+        }
+        let response = request.send().await.map_err(|_| Unavailable::NoAnswer)?;
+        let status = response.status();
+        let bytes = response.bytes().await.map_err(|_| Unavailable::NoAnswer)?;
+        let parsed = serde_json::from_slice::<Value>(&bytes);
+        if status.is_success() {
+            // `PUT` may answer without a body; who needs one finds `null` unexpected.
+            return if bytes.is_empty() {
+                Ok(Value::Null)
+            } else {
+                parsed.map_err(|_| Unavailable::Unexpected.into())
+            };
+        }
+        // 404 names a context or a confirmation; for `/v1/messages` it means that cscp is not at this address.
+        let lost = status == StatusCode::NOT_FOUND && path.first() == Some(&"messages");
+        if lost || is_worth_repeating(status) {
+            return Err(Unavailable::Status(status.as_u16()).into());
+        }
+        let code = parsed
+            .ok()
+            .and_then(|problem| problem.get("code")?.as_str().map(str::to_owned));
+        Err(Failure::Refused(Refusal {
+            status: status.as_u16(),
+            code: code.unwrap_or_default(),
+        }))
+    }
+}
+
+/// Whether the same request may succeed later. A wrong key (401, 403) and a wrong address (redirects, 405) count too:
+/// refusing the messages because this handler is set up wrongly would lose them.
+fn is_worth_repeating(status: StatusCode) -> bool {
+    !status.is_client_error()
+        || matches!(
+            status,
+            StatusCode::UNAUTHORIZED
+                | StatusCode::FORBIDDEN
+                | StatusCode::METHOD_NOT_ALLOWED
+                | StatusCode::REQUEST_TIMEOUT
+                | StatusCode::TOO_EARLY
+                | StatusCode::TOO_MANY_REQUESTS
+        )
+}
+
+/// One result per event, or the answer means nothing: results are matched by place.
+fn in_order(answer: Value, expected: usize) -> Result<Vec<Result<Answer, Failure>>, Unavailable> {
+    let batch: BatchAnswer = serde_json::from_value(answer).map_err(|_| Unavailable::Unexpected)?;
+    if batch.results.len() != expected {
+        return Err(Unavailable::Unexpected);
+    }
+    let results = batch.results.into_iter().map(|result| match result {
+        BatchResult::Answer(answer) => Ok(answer),
+        BatchResult::Problem(refusal) => match StatusCode::from_u16(refusal.status) {
+            Ok(status) if is_worth_repeating(status) => {
+                Err(Unavailable::Status(refusal.status).into())
+            }
+            _ => Err(Failure::Refused(refusal)),
+        },
+    });
+    Ok(results.collect())
+}
+
+fn typed<T: serde::de::DeserializeOwned>(answer: Value) -> Result<T, Failure> {
+    serde_json::from_value(answer).map_err(|_| Unavailable::Unexpected.into())
+}

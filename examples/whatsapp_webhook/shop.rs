@@ -1,0 +1,293 @@
+//! A tiny shop that cancels orders, to show the two habits: **register a question before sending it, bind before
+//! executing**. Kept, they make a "yes" mean one thing, and let one of two workers execute.
+//!
+//! Every step may be repeated: ids derive from the message, and cscp and [`Tasks`] know what was done. So a delivery
+//! that stopped half-way is simply delivered again.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::cscp::{Answer, Cscp, Failure, Refusal, Unavailable};
+use crate::event::{Addressed, CHANNEL, Direction, Kind, MessageEvent};
+use crate::outside::{Orders, Sender, Sent, question, text_message};
+use crate::signature::AppSecret;
+use crate::tasks::{Task, Tasks};
+
+/// The only command of this shop.
+const COMMAND: &str = "order.cancel";
+
+/// What the shop needs to act.
+pub(crate) struct Shop {
+    pub(crate) cscp: Cscp,
+    pub(crate) sender: Arc<dyn Sender>,
+    pub(crate) orders: Arc<dyn Orders>,
+    pub(crate) tasks: Tasks,
+    /// Ids derive from it, so that they hide the message ids they come from.
+    pub(crate) secret: AppSecret,
+}
+
+impl Shop {
+    /// Does what a verdict on an inbound message calls for. Fails only when the delivery should be repeated.
+    pub(crate) async fn act(
+        &self,
+        message: &Addressed,
+        answer: &Answer,
+    ) -> Result<(), Unavailable> {
+        let said = match answer.verdict.code.as_str() {
+            "not_an_answer" => match (order_to_cancel(&message.event), &answer.context) {
+                (Some(order_id), Some(context)) => {
+                    self.ask(message, &context.context_id, &order_id).await?
+                }
+                _ => None,
+            },
+            "confirmed" => self.execute(message, answer).await?,
+            "declined" => Some("Certo, não fiz nada."),
+            "ambiguous" => {
+                Some("Não sei a qual pergunta isso responde. Toque num botão da pergunta.")
+            }
+            "expired" => Some("Essa pergunta expirou. Envie o pedido outra vez."),
+            "superseded" => Some("Essa pergunta já não vale. Responda à mais recente."),
+            "already_decided" => Some("Isso já foi decidido."),
+            _ => None,
+        };
+        match said {
+            Some(text) => self.say(message, text).await,
+            None => Ok(()),
+        }
+    }
+
+    /// First habit: cscp knows the question, and has named its buttons, before the customer can see it.
+    async fn ask(
+        &self,
+        message: &Addressed,
+        context_id: &str,
+        order_id: &str,
+    ) -> Result<Option<&'static str>, Unavailable> {
+        let command_id = self.secret.derived_id("cmd", &message.event.message_id);
+        let task = self.tasks.open(&command_id, || Task {
+            context_id: context_id.to_owned(),
+            order_id: order_id.to_owned(),
+            requested_by: message.event.message_id.clone(),
+            prompt: None,
+            attached: false,
+            attempt_id: None,
+            context_ref: None,
+            executed: None,
+            reported: false,
+        });
+        let mut task = task.lock().await;
+        if task.attached {
+            return Ok(None);
+        }
+        let text = format!("Cancelar o pedido {order_id}?");
+        let body = json!({
+            "command": { "command_id": command_id, "name": COMMAND, "idempotency_key": command_id },
+            "target": { "order_id": order_id },
+            "prompt": { "text": text, "buttons": [
+                { "title": "Sim", "action": "confirm" },
+                { "title": "Não", "action": "decline" },
+            ]},
+        });
+        // Repeated, it is a replay: the same confirmation, the same buttons.
+        let asked = match self.cscp.ask(&task.context_id, &command_id, &body).await {
+            Ok(asked) => asked,
+            Err(Failure::Unavailable(why)) => return Err(why),
+            Err(Failure::Refused(refusal)) => return Ok(why_not_asked(&refusal)),
+        };
+        let [yes, no] = asked.button_ids.as_slice() else {
+            return Err(Unavailable::Unexpected);
+        };
+        let sent = if let Some(sent) = &task.prompt {
+            sent.clone()
+        } else {
+            let buttons = [(yes.as_str(), "Sim"), (no.as_str(), "Não")];
+            self.send(&question(
+                &message.address,
+                &text,
+                &buttons,
+                &asked.confirmation_id,
+            ))
+            .await?
+        };
+        task.prompt = Some(sent.clone());
+        settled(
+            self.cscp
+                .attach(&asked.confirmation_id, &sent.message_id, &sent.at)
+                .await,
+            "prompt not attached",
+        )?;
+        task.attached = true;
+        Ok(None)
+    }
+
+    /// Second habit: `confirmed` is not yet leave to execute. Binding is, and cscp gives it once.
+    async fn execute(
+        &self,
+        message: &Addressed,
+        answer: &Answer,
+    ) -> Result<Option<&'static str>, Unavailable> {
+        let Some(confirmation) = &answer.verdict.confirmation else {
+            return Err(Unavailable::Unexpected);
+        };
+        let command_id = confirmation.command_id.as_str();
+        let Some(task) = self.tasks.find(command_id) else {
+            tracing::warn!("confirmed, but this process does not know what was asked");
+            return Ok(Some(
+                "Perdi o fio da conversa e não fiz nada. Envie o pedido outra vez.",
+            ));
+        };
+        let mut task = task.lock().await;
+        if task.context_ref.is_none() {
+            match self.bind(&mut task, command_id, message).await {
+                Ok(()) => {}
+                Err(Failure::Unavailable(why)) => return Err(why),
+                Err(Failure::Refused(refusal)) => return Ok(why_not_bound(&refusal)),
+            }
+        }
+        if let (None, Some(context_ref)) = (task.executed, &task.context_ref) {
+            task.executed = Some(self.orders.cancel(&task.order_id, context_ref).await);
+        }
+        let succeeded = task.executed == Some(true);
+        if !task.reported {
+            let outcome = if succeeded { "succeeded" } else { "failed" };
+            settled(
+                self.cscp.report(command_id, command_id, outcome).await,
+                "result not recorded",
+            )?;
+            task.reported = true;
+        }
+        Ok(Some(if succeeded {
+            "Pedido cancelado."
+        } else {
+            "Não consegui cancelar o pedido."
+        }))
+    }
+
+    async fn bind(
+        &self,
+        task: &mut Task,
+        command_id: &str,
+        message: &Addressed,
+    ) -> Result<(), Failure> {
+        let attempt_id = match &task.attempt_id {
+            Some(attempt_id) => attempt_id.clone(),
+            None => random_id().ok_or(Unavailable::NoAnswer)?,
+        };
+        task.attempt_id = Some(attempt_id.clone());
+        let target = json!({ "order_id": task.order_id });
+        let body = json!({
+            "attempt_id": attempt_id,
+            "command_id": command_id,
+            "name": COMMAND,
+            "idempotency_key": command_id,
+            "target": target,
+            // The command as it will be carried out, without anything that a repeat would change.
+            "envelope": { "command_id": command_id, "name": COMMAND, "idempotency_key": command_id, "target": target },
+            "message_ids": [task.requested_by, message.event.message_id],
+        });
+        task.context_ref = Some(self.cscp.bind(&task.context_id, &attempt_id, &body).await?);
+        Ok(())
+    }
+
+    /// A reply in words. Registered first, like a question; the registration also tells whether it was said before,
+    /// which WhatsApp does not. So a reply goes out at most once, and is lost when sending fails; a question, which has
+    /// buttons and a confirmation behind it, is sent until it went out.
+    ///
+    /// `expects_reply` is false throughout: none of these asks anything, so none may push the open question aside.
+    async fn say(&self, message: &Addressed, text: &str) -> Result<(), Unavailable> {
+        let event = MessageEvent {
+            message_id: self.secret.derived_id("reply", &message.event.message_id),
+            conversation_id: message.event.conversation_id.clone(),
+            actor_id: message.event.actor_id.clone(),
+            sent_at: Timestamp::now().to_string(),
+            direction: Direction::Outbound,
+            kind: Kind::Text,
+            channel: CHANNEL,
+            text: Some(text.to_owned()),
+            button_id: None,
+            reply_to: None,
+            forwarded: false,
+            system: None,
+            expects_reply: Some(false),
+        };
+        match self.cscp.register(&event).await {
+            Ok(answer) if answer.duplicate => Ok(()),
+            Ok(_) => self
+                .send(&text_message(&message.address, text))
+                .await
+                .map(drop),
+            Err(Failure::Unavailable(why)) => Err(why),
+            // Said at another second, hence another body: said.
+            Err(Failure::Refused(refusal)) if refusal.code == "message_id_reused" => Ok(()),
+            Err(Failure::Refused(refusal)) => {
+                tracing::warn!(
+                    code = refusal.name(),
+                    "reply not registered, therefore not sent"
+                );
+                Ok(())
+            }
+        }
+    }
+
+    async fn send(&self, message: &serde_json::Value) -> Result<Sent, Unavailable> {
+        self.sender
+            .send(message)
+            .await
+            .map_err(|_| Unavailable::NoAnswer)
+    }
+}
+
+/// A refusal of a step that nothing later depends on is logged and is final; unavailability is passed on.
+fn settled(result: Result<(), Failure>, what: &'static str) -> Result<(), Unavailable> {
+    match result {
+        Ok(()) => Ok(()),
+        Err(Failure::Unavailable(why)) => Err(why),
+        Err(Failure::Refused(refusal)) => {
+            tracing::warn!(code = refusal.name(), "{what}");
+            Ok(())
+        }
+    }
+}
+
+fn why_not_asked(refusal: &Refusal) -> Option<&'static str> {
+    tracing::info!(code = refusal.name(), "question refused");
+    (refusal.code == "question_pending")
+        .then_some("Antes disso, responda à pergunta que está aberta.")
+}
+
+/// Nothing was executed. Silence when another worker has it: that one replies.
+fn why_not_bound(refusal: &Refusal) -> Option<&'static str> {
+    println!("would not execute: {}", refusal.name());
+    match refusal.code.as_str() {
+        "already_bound" => None,
+        "target_mismatch" => Some("O pedido mudou desde a pergunta. Não fiz nada."),
+        _ => Some("Não pude executar o pedido. Envie-o outra vez."),
+    }
+}
+
+/// The order in "cancel order 123" or "cancelar pedido 123", when that is the whole message and the customer wrote
+/// it: forwarded words are somebody else's.
+pub(crate) fn order_to_cancel(event: &MessageEvent) -> Option<String> {
+    if event.kind != Kind::Text || event.forwarded {
+        return None;
+    }
+    let text = event.text.as_deref()?.to_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.as_slice() {
+        ["cancel", "order", id] | ["cancelar", "pedido", id]
+            if (1..=12).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            Some((*id).to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// An id that nobody else has.
+fn random_id() -> Option<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(format!("attempt_{}", hex::encode(bytes)))
+}

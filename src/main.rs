@@ -1,1 +1,3 @@
+//! The `cscp` command.
+
 fn main() {}

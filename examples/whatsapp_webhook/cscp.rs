@@ -49,15 +49,9 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// The code, for a log: a code is snake case, and nothing else may be carried into a log line by its place.
     pub(crate) fn name(&self) -> &str {
-        let is_code = |code: &str| {
-            (1..=64).contains(&code.len())
-                && code.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
-        };
-        if is_code(&self.code) {
-            &self.code
-        } else {
-            "unrecognised"
-        }
+        let is_code =
+            |code: &str| (1..=64).contains(&code.len()) && code.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        if is_code(&self.code) { &self.code } else { "unrecognised" }
     }
 }
 
@@ -132,11 +126,7 @@ pub(crate) struct Cscp {
 impl Cscp {
     /// The key goes to `base` and nowhere else: no proxy from the environment, no redirect.
     pub(crate) fn new(base: Url, key: String) -> Result<Self, reqwest::Error> {
-        let http = Client::builder()
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            .timeout(TIMEOUT)
-            .build()?;
+        let http = Client::builder().no_proxy().redirect(redirect::Policy::none()).timeout(TIMEOUT).build()?;
         Ok(Self { http, base, key })
     }
 
@@ -144,28 +134,13 @@ impl Cscp {
     ///
     /// When the batch is refused as a whole, the events are posted one by one, so that one event which cscp cannot
     /// take does not cost the others.
-    pub(crate) async fn ingest(
-        &self,
-        events: &[&MessageEvent],
-    ) -> Result<Vec<Result<Answer, Failure>>, Unavailable> {
+    pub(crate) async fn ingest(&self, events: &[&MessageEvent]) -> Result<Vec<Result<Answer, Failure>>, Unavailable> {
         if events.len() > 1 {
-            match self
-                .call(
-                    Method::POST,
-                    &["messages", "batch"],
-                    None,
-                    &json!({ "messages": events }),
-                )
-                .await
-            {
+            match self.call(Method::POST, &["messages", "batch"], None, &json!({ "messages": events })).await {
                 Ok(answer) => return in_order(answer, events.len()),
                 Err(Failure::Unavailable(why)) => return Err(why),
                 Err(Failure::Refused(refusal)) => {
-                    tracing::warn!(
-                        code = refusal.name(),
-                        events = events.len(),
-                        "batch refused, posting one by one"
-                    );
+                    tracing::warn!(code = refusal.name(), events = events.len(), "batch refused, posting one by one");
                 }
             }
         }
@@ -181,94 +156,40 @@ impl Cscp {
 
     /// Posts one event, inbound or outbound.
     pub(crate) async fn register(&self, event: &MessageEvent) -> Result<Answer, Failure> {
-        typed(
-            self.call(Method::POST, &["messages"], None, &json!(event))
-                .await?,
-        )
+        typed(self.call(Method::POST, &["messages"], None, &json!(event)).await?)
     }
 
     /// Registers a question before it is sent.
-    pub(crate) async fn ask(
-        &self,
-        context_id: &str,
-        key: &str,
-        body: &Value,
-    ) -> Result<Asked, Failure> {
+    pub(crate) async fn ask(&self, context_id: &str, key: &str, body: &Value) -> Result<Asked, Failure> {
         let path = ["contexts", context_id, "confirmations"];
         typed(self.call(Method::POST, &path, Some(key), body).await?)
     }
 
     /// Says which message carried the question.
-    pub(crate) async fn attach(
-        &self,
-        confirmation_id: &str,
-        message_id: &str,
-        sent_at: &str,
-    ) -> Result<(), Failure> {
+    pub(crate) async fn attach(&self, confirmation_id: &str, message_id: &str, sent_at: &str) -> Result<(), Failure> {
         let body = json!({ "message_id": message_id, "sent_at": sent_at });
         let path = ["confirmations", confirmation_id, "prompt-message"];
         self.call(Method::PUT, &path, None, &body).await.map(drop)
     }
 
     /// Binds a command. Returns the `context_ref` that travels with it.
-    pub(crate) async fn bind(
-        &self,
-        context_id: &str,
-        key: &str,
-        body: &Value,
-    ) -> Result<Value, Failure> {
-        let bound = self
-            .call(
-                Method::POST,
-                &["contexts", context_id, "commands"],
-                Some(key),
-                body,
-            )
-            .await?;
+    pub(crate) async fn bind(&self, context_id: &str, key: &str, body: &Value) -> Result<Value, Failure> {
+        let bound = self.call(Method::POST, &["contexts", context_id, "commands"], Some(key), body).await?;
         // Without a context_ref nobody could tell later on what the command was based, so it does not count as bound.
-        bound
-            .get("context_ref")
-            .cloned()
-            .ok_or(Unavailable::Unexpected.into())
+        bound.get("context_ref").cloned().ok_or(Unavailable::Unexpected.into())
     }
 
     /// Says how the command ended.
-    pub(crate) async fn report(
-        &self,
-        command_id: &str,
-        key: &str,
-        outcome: &str,
-    ) -> Result<(), Failure> {
+    pub(crate) async fn report(&self, command_id: &str, key: &str, outcome: &str) -> Result<(), Failure> {
         let body = json!({ "status": outcome, "outcome": outcome });
-        self.call(
-            Method::POST,
-            &["commands", command_id, "results"],
-            Some(key),
-            &body,
-        )
-        .await
-        .map(drop)
+        self.call(Method::POST, &["commands", command_id, "results"], Some(key), &body).await.map(drop)
     }
 
-    async fn call(
-        &self,
-        method: Method,
-        path: &[&str],
-        key: Option<&str>,
-        body: &Value,
-    ) -> Result<Value, Failure> {
+    async fn call(&self, method: Method, path: &[&str], key: Option<&str>, body: &Value) -> Result<Value, Failure> {
         let mut url = self.base.clone();
         // Segment by segment, so that no id can reach another path.
-        url.path_segments_mut()
-            .map_err(|()| Unavailable::NoAnswer)?
-            .pop_if_empty()
-            .push("v1")
-            .extend(path);
-        let mut request = self
-            .http
-            .request(method, url)
-            .bearer_auth(&self.key)
-            .json(body);
+        url.path_segments_mut().map_err(|()| Unavailable::NoAnswer)?.pop_if_empty().push("v1").extend(path);
+        let mut request = self.http.request(method, url).bearer_auth(&self.key).json(body);
         if let Some(key) = key {
             request = request.header("Idempotency-Key", key);
         }
@@ -278,24 +199,15 @@ impl Cscp {
         let parsed = serde_json::from_slice::<Value>(&bytes);
         if status.is_success() {
             // `PUT` may answer without a body; who needs one finds `null` unexpected.
-            return if bytes.is_empty() {
-                Ok(Value::Null)
-            } else {
-                parsed.map_err(|_| Unavailable::Unexpected.into())
-            };
+            return if bytes.is_empty() { Ok(Value::Null) } else { parsed.map_err(|_| Unavailable::Unexpected.into()) };
         }
         // 404 names a context or a confirmation; for `/v1/messages` it means that cscp is not at this address.
         let lost = status == StatusCode::NOT_FOUND && path.first() == Some(&"messages");
         if lost || is_worth_repeating(status) {
             return Err(Unavailable::Status(status.as_u16()).into());
         }
-        let code = parsed
-            .ok()
-            .and_then(|problem| problem.get("code")?.as_str().map(str::to_owned));
-        Err(Failure::Refused(Refusal {
-            status: status.as_u16(),
-            code: code.unwrap_or_default(),
-        }))
+        let code = parsed.ok().and_then(|problem| problem.get("code")?.as_str().map(str::to_owned));
+        Err(Failure::Refused(Refusal { status: status.as_u16(), code: code.unwrap_or_default() }))
     }
 }
 
@@ -323,9 +235,7 @@ fn in_order(answer: Value, expected: usize) -> Result<Vec<Result<Answer, Failure
     let results = batch.results.into_iter().map(|result| match result {
         BatchResult::Answer(answer) => Ok(answer),
         BatchResult::Problem(refusal) => match StatusCode::from_u16(refusal.status) {
-            Ok(status) if is_worth_repeating(status) => {
-                Err(Unavailable::Status(refusal.status).into())
-            }
+            Ok(status) if is_worth_repeating(status) => Err(Unavailable::Status(refusal.status).into()),
             _ => Err(Failure::Refused(refusal)),
         },
     });

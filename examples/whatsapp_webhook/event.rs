@@ -81,10 +81,7 @@ pub(crate) struct MessageEvent {
 /// The only channel of this handler.
 pub(crate) const CHANNEL: &str = "whatsapp";
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands the member over by reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands the member over by reference")]
 fn is_false(flag: &bool) -> bool {
     !flag
 }

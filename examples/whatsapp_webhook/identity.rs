@@ -24,9 +24,7 @@ impl<'a> Scope<'a> {
     /// Reads it from `changes[].value`.
     pub(crate) fn of(value: &'a Value) -> Self {
         Self {
-            phone_number_id: value
-                .get("metadata")
-                .and_then(|metadata| text(metadata, "phone_number_id")),
+            phone_number_id: value.get("metadata").and_then(|metadata| text(metadata, "phone_number_id")),
             contacts: list(value, "contacts"),
         }
     }
@@ -36,48 +34,30 @@ impl<'a> Scope<'a> {
     ///
     /// A BSUID wins over a number. It may stand in `contacts` only, so the contact that matches the number is asked;
     /// a contact that matches nothing is used when the message names nobody and there is no other.
-    pub(crate) fn customer(
-        &self,
-        message: &'a Value,
-        user_member: &str,
-        number_member: &str,
-    ) -> Option<Customer<'a>> {
+    pub(crate) fn customer(&self, message: &'a Value, user_member: &str, number_member: &str) -> Option<Customer<'a>> {
         let user_id = text(message, user_member);
         let number = text(message, number_member);
         let contact = match (user_id.or(number), self.contacts) {
             (None, [only]) => Some(only),
             (None, _) => None,
-            (Some(named), contacts) => contacts.iter().find(|contact| {
-                text(contact, "user_id") == Some(named) || text(contact, "wa_id") == Some(named)
-            }),
+            (Some(named), contacts) => contacts
+                .iter()
+                .find(|contact| text(contact, "user_id") == Some(named) || text(contact, "wa_id") == Some(named)),
         };
         let actor = user_id
             .or_else(|| contact.and_then(|contact| text(contact, "user_id")))
             .or(number)
             .or_else(|| contact.and_then(|contact| text(contact, "wa_id")))?;
-        Some(Customer {
-            actor,
-            reachable: number.unwrap_or(actor),
-        })
+        Some(Customer { actor, reachable: number.unwrap_or(actor) })
     }
 
     /// The conversation with this customer, and where a reply in it goes. `None` when the business number is missing:
     /// a guess would join two conversations into one.
-    pub(crate) fn conversation(
-        &self,
-        customer: &Customer<'_>,
-        group_id: Option<&str>,
-    ) -> Option<(String, Address)> {
+    pub(crate) fn conversation(&self, customer: &Customer<'_>, group_id: Option<&str>) -> Option<(String, Address)> {
         let channel = self.phone_number_id?;
         Some(match group_id {
-            Some(group) => (
-                format!("group:{channel}:{group}"),
-                Address::Group(group.to_owned()),
-            ),
-            None => (
-                format!("direct:{channel}:{}", customer.actor),
-                Address::Person(customer.reachable.to_owned()),
-            ),
+            Some(group) => (format!("group:{channel}:{group}"), Address::Group(group.to_owned())),
+            None => (format!("direct:{channel}:{}", customer.actor), Address::Person(customer.reachable.to_owned())),
         })
     }
 }
@@ -99,7 +79,5 @@ pub(crate) fn is_user_id(id: &str) -> bool {
     country.len() == 2
         && country.bytes().all(|byte| byte.is_ascii_uppercase())
         && !rest.is_empty()
-        && rest
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+        && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
 }

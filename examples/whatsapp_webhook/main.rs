@@ -2,10 +2,7 @@
 //!
 //! `signature`: is it Meta? `payload`, `normalise`, `message`, `identity`: what did it send, with every piece
 //! accounted for? `cscp`: what does it mean? `shop`: what follows from that? `server` puts them in order.
-#![expect(
-    clippy::doc_markdown,
-    reason = "WhatsApp is a name and not an identifier"
-)]
+#![expect(clippy::doc_markdown, reason = "WhatsApp is a name and not an identifier")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -55,9 +52,7 @@ struct Options {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .init();
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let options = Options::parse();
     let printing = Arc::new(Printing::default());
     let app = App {

@@ -130,11 +130,7 @@ impl Normalised {
     fn root(&mut self, root: &Value, secret: &AppSecret) {
         // A missing `object` is no reason to lose messages; another one is another product.
         match root.get("object") {
-            Some(object)
-                if object
-                    .as_str()
-                    .is_some_and(|name| name != "whatsapp_business_account") =>
-            {
+            Some(object) if object.as_str().is_some_and(|name| name != "whatsapp_business_account") => {
                 self.piece_skipped(Reason::OtherObject);
             }
             _ => self.each(root, "entry", |out, entry| {
@@ -157,9 +153,7 @@ impl Normalised {
         let field = text(change, "field").unwrap_or("messages");
         if !matches!(field, "messages" | "smb_message_echoes" | "user_id_update") {
             self.seen += 1;
-            self.other_fields.push(OtherField {
-                field: field.to_owned(),
-            });
+            self.other_fields.push(OtherField { field: field.to_owned() });
             return;
         }
         let Some(value) = change.get("value").filter(|value| value.is_object()) else {
@@ -168,8 +162,7 @@ impl Normalised {
         let scope = Scope::of(value);
         let before = self.seen;
         self.pieces(value, "user_id_update", |out, update| {
-            message::user_id_update(update, &scope, secret)
-                .map(|event| out.identity_updates.push(event))
+            message::user_id_update(update, &scope, secret).map(|event| out.identity_updates.push(event))
         });
         self.pieces(value, "messages", |out, piece| {
             message::inbound(piece, &scope).map(|event| out.messages.push(event))
@@ -177,34 +170,21 @@ impl Normalised {
         self.pieces(value, "message_echoes", |out, piece| {
             message::echo(piece, &scope).map(|event| out.messages.push(event))
         });
-        self.pieces(value, "statuses", |out, piece| {
-            status(piece).map(|status| out.statuses.push(status))
-        });
-        self.pieces(value, "errors", |out, piece| {
-            error(piece).map(|error| out.errors.push(error))
-        });
+        self.pieces(value, "statuses", |out, piece| status(piece).map(|status| out.statuses.push(status)));
+        self.pieces(value, "errors", |out, piece| error(piece).map(|error| out.errors.push(error)));
         if self.seen == before {
             self.piece_skipped(Reason::Empty);
         }
     }
 
     /// Each element is one piece and ends in one list: in `take`'s, or among the skipped.
-    fn pieces(
-        &mut self,
-        value: &Value,
-        member: &str,
-        take: impl Fn(&mut Self, &Value) -> Result<(), Reason>,
-    ) {
+    fn pieces(&mut self, value: &Value, member: &str, take: impl Fn(&mut Self, &Value) -> Result<(), Reason>) {
         match value.get(member) {
             None => {}
             Some(Value::Array(elements)) => {
                 for element in elements {
                     self.seen += 1;
-                    let taken = if element.is_object() {
-                        take(self, element)
-                    } else {
-                        Err(Reason::WrongShape)
-                    };
+                    let taken = if element.is_object() { take(self, element) } else { Err(Reason::WrongShape) };
                     if let Err(reason) = taken {
                         self.skipped.push(Skipped { reason });
                     }
@@ -223,17 +203,11 @@ impl Normalised {
 fn status(status: &Value) -> Result<Status, Reason> {
     let name = text(status, "status").ok_or(Reason::NoContent)?;
     let error_codes = list(status, "errors").iter().filter_map(code).collect();
-    Ok(Status {
-        status: name.to_owned(),
-        error_codes,
-    })
+    Ok(Status { status: name.to_owned(), error_codes })
 }
 
 /// An error that is an object is always kept, whatever it lacks.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the signature that `pieces` takes"
-)]
+#[expect(clippy::unnecessary_wraps, reason = "the signature that `pieces` takes")]
 fn error(error: &Value) -> Result<ReportedError, Reason> {
     Ok(ReportedError { code: code(error) })
 }

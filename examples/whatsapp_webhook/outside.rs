@@ -44,20 +44,12 @@ pub(crate) fn text_message(address: &Address, text: &str) -> Value {
 
 /// The Cloud API call for a question with reply buttons, given as (id, title). `about` comes back in every status of
 /// the message: a second thread from the message to its question, should the first be lost.
-pub(crate) fn question(
-    address: &Address,
-    text: &str,
-    buttons: &[(&str, &str)],
-    about: &str,
-) -> Value {
-    let buttons: Vec<Value> = buttons
-        .iter()
-        .map(|(id, title)| json!({ "type": "reply", "reply": { "id": id, "title": title } }))
-        .collect();
+pub(crate) fn question(address: &Address, text: &str, buttons: &[(&str, &str)], about: &str) -> Value {
+    let buttons: Vec<Value> =
+        buttons.iter().map(|(id, title)| json!({ "type": "reply", "reply": { "id": id, "title": title } })).collect();
     let mut message = addressed(address);
     message["type"] = json!("interactive");
-    message["interactive"] =
-        json!({ "type": "button", "body": { "text": text }, "action": { "buttons": buttons } });
+    message["interactive"] = json!({ "type": "button", "body": { "text": text }, "action": { "buttons": buttons } });
     message["biz_opaque_callback_data"] = json!(about);
     message
 }

@@ -34,23 +34,14 @@ pub(crate) fn read(body: &[u8]) -> Result<Delivery, Unreadable> {
         match stream.next() {
             Some(Ok(value)) => values.push(value),
             Some(Err(error)) if values.is_empty() => {
-                return Err(Unreadable {
-                    line: error.line(),
-                    column: error.column(),
-                });
+                return Err(Unreadable { line: error.line(), column: error.column() });
             }
             Some(Err(_)) => {
-                return Ok(Delivery {
-                    values,
-                    unread_bytes: body.len().saturating_sub(start),
-                });
+                return Ok(Delivery { values, unread_bytes: body.len().saturating_sub(start) });
             }
             None if values.is_empty() => return Err(Unreadable { line: 1, column: 0 }),
             None => {
-                return Ok(Delivery {
-                    values,
-                    unread_bytes: 0,
-                });
+                return Ok(Delivery { values, unread_bytes: 0 });
             }
         }
     }
@@ -63,10 +54,7 @@ pub(crate) fn text<'a>(value: &'a Value, member: &str) -> Option<&'a str> {
 
 /// A member that is a list; anything else reads as an empty one.
 pub(crate) fn list<'a>(value: &'a Value, member: &str) -> &'a [Value] {
-    value
-        .get(member)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    value.get(member).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// Above this a number of seconds would lie beyond the year 5138, so it is milliseconds.
@@ -77,16 +65,12 @@ const SECONDS_LIMIT: i64 = 100_000_000_000;
 pub(crate) fn sent_at(message: &Value) -> Option<String> {
     let number = match message.get("timestamp")? {
         Value::Number(number) => number.as_i64()?,
-        Value::String(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            digits.parse().ok()?
-        }
+        Value::String(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
         _ => return None,
     };
     let time = match number {
         1..=SECONDS_LIMIT => Timestamp::from_second(number),
-        _ if number > SECONDS_LIMIT && number <= SECONDS_LIMIT * 1_000 => {
-            Timestamp::from_millisecond(number)
-        }
+        _ if number > SECONDS_LIMIT && number <= SECONDS_LIMIT * 1_000 => Timestamp::from_millisecond(number),
         _ => return None,
     };
     time.ok().map(|time| time.to_string())

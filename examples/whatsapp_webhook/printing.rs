@@ -21,10 +21,7 @@ impl Sender for Printing {
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
         let at = Timestamp::now();
         println!("would send: {message}");
-        Ok(Sent {
-            message_id: format!("wamid.printed.{}.{number}", at.as_millisecond()),
-            at: at.to_string(),
-        })
+        Ok(Sent { message_id: format!("wamid.printed.{}.{number}", at.as_millisecond()), at: at.to_string() })
     }
 }
 

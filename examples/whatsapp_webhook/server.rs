@@ -67,10 +67,7 @@ async fn subscribe(
         return Err(StatusCode::FORBIDDEN);
     }
     // The challenge is echoed as it came, so no browser may take it for a page.
-    let headers = [
-        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
+    let headers = [(header::CONTENT_TYPE, "text/plain; charset=utf-8"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
     Ok((headers, asked.challenge).into_response())
 }
 
@@ -94,11 +91,7 @@ async fn receive(State(app): State<Arc<App>>, headers: HeaderMap, body: Bytes) -
         _ => false,
     };
     if !signed {
-        return (
-            StatusCode::UNAUTHORIZED,
-            "missing or wrong X-Hub-Signature-256\n",
-        )
-            .into_response();
+        return (StatusCode::UNAUTHORIZED, "missing or wrong X-Hub-Signature-256\n").into_response();
     }
     let delivery = match payload::read(&body) {
         Ok(delivery) => delivery,
@@ -108,10 +101,7 @@ async fn receive(State(app): State<Arc<App>>, headers: HeaderMap, body: Bytes) -
         }
     };
     if delivery.unread_bytes > 0 {
-        tracing::warn!(
-            bytes = delivery.unread_bytes,
-            "signed body goes on after its JSON"
-        );
+        tracing::warn!(bytes = delivery.unread_bytes, "signed body goes on after its JSON");
     }
     let normalised = normalise(&delivery, &app.secret);
     // A task of its own: when Meta hangs up early, axum drops this future, and half a turn would be left undone.
@@ -135,11 +125,7 @@ impl App {
     async fn process(&self, normalised: &Normalised) -> Result<Receipt, Unavailable> {
         let mut receipt = Receipt::of(normalised);
         let mut unfinished = None;
-        let events: Vec<&Addressed> = normalised
-            .identity_updates
-            .iter()
-            .chain(&normalised.messages)
-            .collect();
+        let events: Vec<&Addressed> = normalised.identity_updates.iter().chain(&normalised.messages).collect();
         for batch in events.chunks(BATCH) {
             let bodies: Vec<_> = batch.iter().map(|addressed| &addressed.event).collect();
             let results = self.shop.cscp.ingest(&bodies).await?;
@@ -186,12 +172,7 @@ impl App {
             Err(Failure::Refused(refusal)) => {
                 receipt.refused += 1;
                 let kind = addressed.event.kind;
-                tracing::warn!(
-                    status = refusal.status,
-                    code = refusal.name(),
-                    ?kind,
-                    "cscp refused a message"
-                );
+                tracing::warn!(status = refusal.status, code = refusal.name(), ?kind, "cscp refused a message");
                 Ok(())
             }
         }
@@ -200,11 +181,7 @@ impl App {
 
 impl Receipt {
     fn of(normalised: &Normalised) -> Self {
-        for status in normalised
-            .statuses
-            .iter()
-            .filter(|status| status.status == "failed")
-        {
+        for status in normalised.statuses.iter().filter(|status| status.status == "failed") {
             tracing::warn!(codes = ?status.error_codes, "WhatsApp could not deliver a message of ours");
         }
         for error in &normalised.errors {
@@ -214,20 +191,12 @@ impl Receipt {
             tracing::info!(field = %other.field.escape_default(), "a field this handler does not read");
         }
         if normalised.seen != normalised.accounted() {
-            tracing::error!(
-                seen = normalised.seen,
-                accounted = normalised.accounted(),
-                "a piece was lost"
-            );
+            tracing::error!(seen = normalised.seen, accounted = normalised.accounted(), "a piece was lost");
         }
         Self {
             seen: normalised.seen,
             statuses: normalised.statuses.len(),
-            failed_sends: normalised
-                .statuses
-                .iter()
-                .filter(|status| status.status == "failed")
-                .count(),
+            failed_sends: normalised.statuses.iter().filter(|status| status.status == "failed").count(),
             errors: normalised.errors.len(),
             other_fields: normalised.other_fields.len(),
             skipped: normalised.skipped_by_reason(),

@@ -30,23 +30,15 @@ pub(crate) struct Shop {
 
 impl Shop {
     /// Does what a verdict on an inbound message calls for. Fails only when the delivery should be repeated.
-    pub(crate) async fn act(
-        &self,
-        message: &Addressed,
-        answer: &Answer,
-    ) -> Result<(), Unavailable> {
+    pub(crate) async fn act(&self, message: &Addressed, answer: &Answer) -> Result<(), Unavailable> {
         let said = match answer.verdict.code.as_str() {
             "not_an_answer" => match (order_to_cancel(&message.event), &answer.context) {
-                (Some(order_id), Some(context)) => {
-                    self.ask(message, &context.context_id, &order_id).await?
-                }
+                (Some(order_id), Some(context)) => self.ask(message, &context.context_id, &order_id).await?,
                 _ => None,
             },
             "confirmed" => self.execute(message, answer).await?,
             "declined" => Some("Certo, não fiz nada."),
-            "ambiguous" => {
-                Some("Não sei a qual pergunta isso responde. Toque num botão da pergunta.")
-            }
+            "ambiguous" => Some("Não sei a qual pergunta isso responde. Toque num botão da pergunta."),
             "expired" => Some("Essa pergunta expirou. Envie o pedido outra vez."),
             "superseded" => Some("Essa pergunta já não vale. Responda à mais recente."),
             "already_decided" => Some("Isso já foi decidido."),
@@ -103,40 +95,23 @@ impl Shop {
             sent.clone()
         } else {
             let buttons = [(yes.as_str(), "Sim"), (no.as_str(), "Não")];
-            self.send(&question(
-                &message.address,
-                &text,
-                &buttons,
-                &asked.confirmation_id,
-            ))
-            .await?
+            self.send(&question(&message.address, &text, &buttons, &asked.confirmation_id)).await?
         };
         task.prompt = Some(sent.clone());
-        settled(
-            self.cscp
-                .attach(&asked.confirmation_id, &sent.message_id, &sent.at)
-                .await,
-            "prompt not attached",
-        )?;
+        settled(self.cscp.attach(&asked.confirmation_id, &sent.message_id, &sent.at).await, "prompt not attached")?;
         task.attached = true;
         Ok(None)
     }
 
     /// Second habit: `confirmed` is not yet leave to execute. Binding is, and cscp gives it once.
-    async fn execute(
-        &self,
-        message: &Addressed,
-        answer: &Answer,
-    ) -> Result<Option<&'static str>, Unavailable> {
+    async fn execute(&self, message: &Addressed, answer: &Answer) -> Result<Option<&'static str>, Unavailable> {
         let Some(confirmation) = &answer.verdict.confirmation else {
             return Err(Unavailable::Unexpected);
         };
         let command_id = confirmation.command_id.as_str();
         let Some(task) = self.tasks.find(command_id) else {
             tracing::warn!("confirmed, but this process does not know what was asked");
-            return Ok(Some(
-                "Perdi o fio da conversa e não fiz nada. Envie o pedido outra vez.",
-            ));
+            return Ok(Some("Perdi o fio da conversa e não fiz nada. Envie o pedido outra vez."));
         };
         let mut task = task.lock().await;
         if task.context_ref.is_none() {
@@ -152,25 +127,13 @@ impl Shop {
         let succeeded = task.executed == Some(true);
         if !task.reported {
             let outcome = if succeeded { "succeeded" } else { "failed" };
-            settled(
-                self.cscp.report(command_id, command_id, outcome).await,
-                "result not recorded",
-            )?;
+            settled(self.cscp.report(command_id, command_id, outcome).await, "result not recorded")?;
             task.reported = true;
         }
-        Ok(Some(if succeeded {
-            "Pedido cancelado."
-        } else {
-            "Não consegui cancelar o pedido."
-        }))
+        Ok(Some(if succeeded { "Pedido cancelado." } else { "Não consegui cancelar o pedido." }))
     }
 
-    async fn bind(
-        &self,
-        task: &mut Task,
-        command_id: &str,
-        message: &Addressed,
-    ) -> Result<(), Failure> {
+    async fn bind(&self, task: &mut Task, command_id: &str, message: &Addressed) -> Result<(), Failure> {
         let attempt_id = match &task.attempt_id {
             Some(attempt_id) => attempt_id.clone(),
             None => random_id().ok_or(Unavailable::NoAnswer)?,
@@ -214,28 +177,19 @@ impl Shop {
         };
         match self.cscp.register(&event).await {
             Ok(answer) if answer.duplicate => Ok(()),
-            Ok(_) => self
-                .send(&text_message(&message.address, text))
-                .await
-                .map(drop),
+            Ok(_) => self.send(&text_message(&message.address, text)).await.map(drop),
             Err(Failure::Unavailable(why)) => Err(why),
             // Said at another second, hence another body: said.
             Err(Failure::Refused(refusal)) if refusal.code == "message_id_reused" => Ok(()),
             Err(Failure::Refused(refusal)) => {
-                tracing::warn!(
-                    code = refusal.name(),
-                    "reply not registered, therefore not sent"
-                );
+                tracing::warn!(code = refusal.name(), "reply not registered, therefore not sent");
                 Ok(())
             }
         }
     }
 
     async fn send(&self, message: &serde_json::Value) -> Result<Sent, Unavailable> {
-        self.sender
-            .send(message)
-            .await
-            .map_err(|_| Unavailable::NoAnswer)
+        self.sender.send(message).await.map_err(|_| Unavailable::NoAnswer)
     }
 }
 
@@ -253,8 +207,7 @@ fn settled(result: Result<(), Failure>, what: &'static str) -> Result<(), Unavai
 
 fn why_not_asked(refusal: &Refusal) -> Option<&'static str> {
     tracing::info!(code = refusal.name(), "question refused");
-    (refusal.code == "question_pending")
-        .then_some("Antes disso, responda à pergunta que está aberta.")
+    (refusal.code == "question_pending").then_some("Antes disso, responda à pergunta que está aberta.")
 }
 
 /// Nothing was executed. Silence when another worker has it: that one replies.

@@ -49,8 +49,7 @@ impl AppSecret {
         if hex::decode_to_slice(digits, &mut tag).is_err() {
             return false;
         }
-        self.mac(&[body])
-            .is_some_and(|mac| mac.verify_slice(&tag).is_ok())
+        self.mac(&[body]).is_some_and(|mac| mac.verify_slice(&tag).is_ok())
     }
 
     /// Whether two secrets are the same, in a time that tells nothing: their tags under this key are compared, so
@@ -65,12 +64,7 @@ impl AppSecret {
     /// makes a second delivery harmless; a plain hash would not do, because phone numbers can be counted through.
     pub(crate) fn derived_id(&self, purpose: &str, message_id: &str) -> String {
         let tag = self
-            .mac(&[
-                b"whatsapp_webhook.id.v1\0",
-                purpose.as_bytes(),
-                b"\0",
-                message_id.as_bytes(),
-            ])
+            .mac(&[b"whatsapp_webhook.id.v1\0", purpose.as_bytes(), b"\0", message_id.as_bytes()])
             .map(|mac| hex::encode(&mac.finalize().into_bytes()[..16]));
         format!("{purpose}_{}", tag.unwrap_or_default())
     }

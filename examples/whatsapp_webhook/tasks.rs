@@ -38,24 +38,14 @@ pub(crate) struct Tasks(Mutex<HashMap<String, Arc<tokio::sync::Mutex<Task>>>>);
 
 impl Tasks {
     /// The task of this command, new if there is none.
-    pub(crate) fn open(
-        &self,
-        command_id: &str,
-        new: impl FnOnce() -> Task,
-    ) -> Arc<tokio::sync::Mutex<Task>> {
+    pub(crate) fn open(&self, command_id: &str, new: impl FnOnce() -> Task) -> Arc<tokio::sync::Mutex<Task>> {
         let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let task = tasks
-            .entry(command_id.to_owned())
-            .or_insert_with(|| Arc::new(tokio::sync::Mutex::new(new())));
+        let task = tasks.entry(command_id.to_owned()).or_insert_with(|| Arc::new(tokio::sync::Mutex::new(new())));
         Arc::clone(task)
     }
 
     /// The task of this command, if this process asked about it.
     pub(crate) fn find(&self, command_id: &str) -> Option<Arc<tokio::sync::Mutex<Task>>> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(command_id)
-            .cloned()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(command_id).cloned()
     }
 }

@@ -311,7 +311,9 @@ mod tests {
 
     #[test]
     fn integers_that_would_be_rounded_are_refused() {
-        for text in ["9007199254740992", "9007199254740993", "-9007199254740992", "[1e16]", "18446744073709551616", "1e999"] {
+        for text in
+            ["9007199254740992", "9007199254740993", "-9007199254740992", "[1e16]", "18446744073709551616", "1e999"]
+        {
             assert!(parse(text.as_bytes()).is_err(), "{text}");
         }
         for text in ["9007199254740991", "-9007199254740991", "0.1", "1e3", "82000.5"] {
@@ -338,7 +340,10 @@ mod tests {
     fn a_purpose_separates_equal_inputs() {
         let salt = Digest::from_bytes([1; 32]);
         assert_ne!(commit(Purpose::Frame, &salt, b"x"), commit(Purpose::Payload, &salt, b"x"));
-        assert_eq!(hash(Purpose::Nonce, &[b"abc"]).to_hex(), "c4d9b14cd5ec14bd9ab1ac01cf4c6b6cd1bcf1ba55b1c8ce3c9e07cc0a0ee0b5");
+        assert_eq!(
+            hash(Purpose::Nonce, &[b"abc"]).to_hex(),
+            "c4d9b14cd5ec14bd9ab1ac01cf4c6b6cd1bcf1ba55b1c8ce3c9e07cc0a0ee0b5"
+        );
     }
 
     proptest! {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::canonical::Digest;
 use super::id::{
-    AttemptId, CommandId, CommandName, ContextFrameId, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, MessageId,
-    PrincipalId,
+    AttemptId, CommandId, CommandName, ContextFrameId, ContextId, ConversationId, CorrelationId, IdempotencyKey,
+    ItemId, MessageId, PrincipalId,
 };
 use super::item::TargetFingerprint;
 use super::policy::{PolicyRef, SafetyClass};
@@ -34,7 +34,8 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Self; 6] = [Self::InProgress, Self::Succeeded, Self::Failed, Self::Cancelled, Self::Compensated, Self::Unknown];
+    pub const ALL: [Self; 6] =
+        [Self::InProgress, Self::Succeeded, Self::Failed, Self::Cancelled, Self::Compensated, Self::Unknown];
 
     /// The outcome's word.
     #[must_use]

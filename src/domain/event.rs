@@ -7,7 +7,9 @@ use super::canonical::Digest;
 use super::command::{CommandRecord, CommandResult};
 use super::context::{ContextRecord, State};
 use super::frame::ContextFrame;
-use super::id::{AttemptId, CommandId, ContextId, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId};
+use super::id::{
+    AttemptId, CommandId, ContextId, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId,
+};
 use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt};
 use super::lifecycle::{LifecycleEvent, Status};
 use super::message::MessageRecord;
@@ -328,9 +330,10 @@ fn settled_type(kind: ItemKind, state: &ItemState) -> &'static str {
         (Disambiguation, ItemState::Selected { .. }) => "disambiguation.selected",
         (Disambiguation, ItemState::Expired { .. }) => "disambiguation.expired",
         (Disambiguation, ItemState::Refused { .. }) => "disambiguation.declined",
-        (Disambiguation, ItemState::Open | ItemState::Granted { .. } | ItemState::Spent { .. } | ItemState::Voided { .. }) => {
-            "disambiguation.voided"
-        }
+        (
+            Disambiguation,
+            ItemState::Open | ItemState::Granted { .. } | ItemState::Spent { .. } | ItemState::Voided { .. },
+        ) => "disambiguation.voided",
     }
 }
 
@@ -344,4 +347,3 @@ pub struct Recorded {
     /// What happened.
     pub event: Event,
 }
-

@@ -30,7 +30,8 @@ pub fn material(target: &Value, material_fields: &[String]) -> Result<Value, Mis
 /// The keyed digest over command name, idempotency key and the covered part of the target.
 #[must_use]
 pub fn fingerprint(key: &Digest, name: &CommandName, idempotency_key: &IdempotencyKey, covered: &Value) -> String {
-    let body = serde_json::json!({"idempotency_key": idempotency_key.as_str(), "name": name.as_str(), "target": covered});
+    let body =
+        serde_json::json!({"idempotency_key": idempotency_key.as_str(), "name": name.as_str(), "target": covered});
     format!("hmac-sha256:{}", keyed(key, Purpose::Fingerprint, &canonical(&body)).to_hex())
 }
 
@@ -60,7 +61,11 @@ mod tests {
     #[test]
     fn without_a_list_everything_is_material() {
         assert_ne!(print(&json!({"a": 1}), &[]), print(&json!({"a": 1, "b": null}), &[]));
-        assert_ne!(print(&json!({"a": "é"}), &[]), print(&json!({"a": "e\u{301}"}), &[]), "NFC and NFD are different targets");
+        assert_ne!(
+            print(&json!({"a": "é"}), &[]),
+            print(&json!({"a": "e\u{301}"}), &[]),
+            "NFC and NFD are different targets"
+        );
     }
 
     #[test]

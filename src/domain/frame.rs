@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::canonical::{Digest, Purpose, canonical, commit};
-use super::id::{CommandId, ContextFrameId, ContextId, ConversationId, CorrelationId, ItemId, MessageId, PrincipalId, TenantId};
+use super::id::{
+    CommandId, ContextFrameId, ContextId, ConversationId, CorrelationId, ItemId, MessageId, PrincipalId, TenantId,
+};
 use super::lifecycle::Status;
 use super::policy::PolicyRef;
 use super::slots::Slots;

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::canonical::Digest;
 use super::id::{
-    AttemptId, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, ItemKind, MessageId, PersonId,
-    PrincipalId,
+    AttemptId, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, ItemKind,
+    MessageId, PersonId, PrincipalId,
 };
 use super::policy::{ApprovalRule, CommandRules, PolicyRef};
 use super::time::Timestamp;

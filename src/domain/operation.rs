@@ -10,8 +10,8 @@ use super::command::{CommandRecord, Outcome};
 use super::context::{BlockedOn, CloseReason, ContextRecord};
 use super::event::{ReadRecord, StreamKey};
 use super::id::{
-    AttemptId, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, MessageId, PersonId, PrincipalId,
-    RoleName,
+    AttemptId, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, MessageId,
+    PersonId, PrincipalId, RoleName,
 };
 use super::item::PendingItem;
 use super::message::MessageEvent;

@@ -79,7 +79,9 @@ pub fn read_button_id(text: &str) -> Option<ButtonId> {
     let action = match action {
         "y" => ButtonAction::Accept,
         "n" => ButtonAction::Refuse,
-        digits => ButtonAction::Choose(digits.parse().ok().filter(|option| *option > 0 && option.to_string() == digits)?),
+        digits => ButtonAction::Choose(
+            digits.parse::<u8>().ok().filter(|option| *option > 0 && option.to_string() == digits)?,
+        ),
     };
     let bytes = URL_SAFE_NO_PAD.decode(nonce).ok()?;
     let nonce = Digest::from_bytes(bytes.try_into().ok()?);
@@ -138,7 +140,10 @@ impl ShownPrompt {
         for (index, button) in self.buttons.iter().enumerate() {
             let length = units(&button.title);
             if button.title.trim().is_empty() || length > max_title {
-                return error(format!("/buttons/{index}/title"), format!("{length} UTF-16 units; 1 to {max_title} fit"));
+                return error(
+                    format!("/buttons/{index}/title"),
+                    format!("{length} UTF-16 units; 1 to {max_title} fit"),
+                );
             }
         }
         Ok(())
@@ -179,7 +184,8 @@ mod tests {
     #[test]
     fn an_emoji_at_the_edge_counts_as_sdks_count_it() {
         let title = format!("{}👍", "t".repeat(19));
-        let shown = ShownPrompt { text: "ok?".to_owned(), buttons: vec![Button { title, action: ButtonAction::Accept }] };
+        let shown =
+            ShownPrompt { text: "ok?".to_owned(), buttons: vec![Button { title, action: ButtonAction::Accept }] };
         assert!(shown.check(false).is_err(), "20 characters, but 21 units");
     }
 
@@ -191,7 +197,15 @@ mod tests {
             assert!(id.len() <= 200);
             assert_eq!(read_button_id(&id), Some(ButtonId { action, nonce_digest: nonce_digest(&nonce) }));
         }
-        for id in ["", "yes", "cscp1.y", "cscp1.y.short", "cscp1.0.x", "cscp1.y.a.b", "cscp2.y.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
+        for id in [
+            "",
+            "yes",
+            "cscp1.y",
+            "cscp1.y.short",
+            "cscp1.0.x",
+            "cscp1.y.a.b",
+            "cscp2.y.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        ] {
             assert_eq!(read_button_id(id), None, "{id}");
         }
         let padded = button_id(ButtonAction::Choose(1), &nonce).replace(".1.", ".01.");

@@ -56,7 +56,8 @@ impl Timestamp {
     pub fn parse(text: &str) -> Result<Self, TimestampError> {
         let instant: jiff::Timestamp = text.parse().map_err(|_| TimestampError)?;
         // `Timestamp::parse` of the library is laxer than RFC 3339 (week dates, bracketed zones).
-        let shaped = text.len() >= 20 && text.is_ascii() && matches!(text.as_bytes()[10], b'T' | b't') && !text.contains('[');
+        let shaped =
+            text.len() >= 20 && text.is_ascii() && matches!(text.as_bytes()[10], b'T' | b't') && !text.contains('[');
         let micros = instant.as_microsecond();
         if shaped && RANGE.contains(&micros) { Ok(Self(micros)) } else { Err(TimestampError) }
     }
@@ -104,7 +105,15 @@ mod tests {
 
     #[test]
     fn other_shapes_are_refused() {
-        for text in ["", "1700000000", "2023-11-14", "2023-11-14T22:13:20", "2023-11-14 22:13:20Z", "2023-11-14T22:13:20Z[UTC]", "+020000-01-01T00:00:00Z"] {
+        for text in [
+            "",
+            "1700000000",
+            "2023-11-14",
+            "2023-11-14T22:13:20",
+            "2023-11-14 22:13:20Z",
+            "2023-11-14T22:13:20Z[UTC]",
+            "+020000-01-01T00:00:00Z",
+        ] {
             assert_eq!(Timestamp::parse(text), Err(TimestampError), "{text}");
         }
     }

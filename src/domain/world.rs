@@ -102,7 +102,9 @@ impl World {
     #[must_use]
     pub fn open_context(&self, conversation_id: &ConversationId, actor_id: &PrincipalId) -> Option<&ContextRecord> {
         self.contexts.values().find(|context| {
-            context.state.status().is_open() && context.conversation_id == *conversation_id && context.actor_id == *actor_id
+            context.state.status().is_open()
+                && context.conversation_id == *conversation_id
+                && context.actor_id == *actor_id
         })
     }
 
@@ -137,38 +139,52 @@ impl World {
                 self.touched.contexts.insert(context.context_id.clone());
                 self.contexts.insert(context.context_id.clone(), context.clone());
             }
-            Event::ContextTransitioned { context_id, to, expires_at, .. } => self.change_context(context_id, at, |context| {
-                context.state = to.clone();
-                context.expires_at = *expires_at;
-            }),
-            Event::ContextSlotsChanged { context_id, changes, cause } => self.change_context(context_id, at, |context| {
-                set_slots(&mut context.slots, changes);
-                if let Some(cause) = cause {
-                    context.trace.last_message_id.clone_from(cause);
-                }
-            }),
+            Event::ContextTransitioned { context_id, to, expires_at, .. } => {
+                self.change_context(context_id, at, |context| {
+                    context.state = to.clone();
+                    context.expires_at = *expires_at;
+                })
+            }
+            Event::ContextSlotsChanged { context_id, changes, cause } => {
+                self.change_context(context_id, at, |context| {
+                    set_slots(&mut context.slots, changes);
+                    if let Some(cause) = cause {
+                        context.trace.last_message_id.clone_from(cause);
+                    }
+                })
+            }
             Event::MessageReceived { message, expires_at, passed_by } => {
                 self.apply_message(message, *expires_at, passed_by.as_ref(), at);
             }
             Event::MessageRegistered { message, question } => self.apply_registered(message, question.as_ref(), at),
             Event::ItemAsked { item, slot } => self.apply_asked(item, slot.as_ref(), at),
-            Event::PromptAttached { item_id, prompt } => self.change_item(item_id, |item| match item.prompts.last_mut() {
-                Some(last) if last.message_id.is_none() => *last = prompt.clone(),
-                Some(_) | None => item.prompts.push(prompt.clone()),
-            }),
-            Event::ApprovalGiven { item_id, decision } => self.change_item(item_id, |item| add_approval(item, decision)),
-            Event::ItemSettled { item_id, state, decision } => self.apply_settled(item_id, state, decision.as_ref(), at),
+            Event::PromptAttached { item_id, prompt } => {
+                self.change_item(item_id, |item| match item.prompts.last_mut() {
+                    Some(last) if last.message_id.is_none() => *last = prompt.clone(),
+                    Some(_) | None => item.prompts.push(prompt.clone()),
+                })
+            }
+            Event::ApprovalGiven { item_id, decision } => {
+                self.change_item(item_id, |item| add_approval(item, decision))
+            }
+            Event::ItemSettled { item_id, state, decision } => {
+                self.apply_settled(item_id, state, decision.as_ref(), at)
+            }
             Event::FrameCaptured { frame, salt, context_hash } => {
                 let stored = StoredFrame { frame: frame.clone(), salt: *salt, context_hash: context_hash.clone() };
                 self.touched.frames.insert(frame.context_frame_id.clone());
                 self.frames.insert(frame.context_frame_id.clone(), stored);
             }
             Event::CommandBound { command } => {
-                self.change_context(&command.context_id, at, |context| context.trace.last_command_id = Some(command.command_id.clone()));
+                self.change_context(&command.context_id, at, |context| {
+                    context.trace.last_command_id = Some(command.command_id.clone())
+                });
                 self.touched.commands.insert(command.command_id.clone());
                 self.commands.insert(command.command_id.clone(), command.clone());
             }
-            Event::ResultRecorded { command_id, result, slot } => self.apply_result(command_id, result, slot.as_ref(), at),
+            Event::ResultRecorded { command_id, result, slot } => {
+                self.apply_result(command_id, result, slot.as_ref(), at)
+            }
             Event::PrincipalChanged { principal, .. } => {
                 self.touched.principals.insert(principal.principal_id.clone());
                 self.principals.insert(principal.principal_id.clone(), principal.clone());
@@ -188,7 +204,13 @@ impl World {
         self.items.insert(item.item_id.clone(), item.clone());
     }
 
-    fn apply_settled(&mut self, item_id: &ItemId, state: &ItemState, decision: Option<&ApprovalDecision>, at: Timestamp) {
+    fn apply_settled(
+        &mut self,
+        item_id: &ItemId,
+        state: &ItemState,
+        decision: Option<&ApprovalDecision>,
+        at: Timestamp,
+    ) {
         self.change_item(item_id, |item| {
             if let Some(decision) = decision {
                 add_approval(item, decision);
@@ -197,7 +219,8 @@ impl World {
         });
         let name = slots::pending_slot(item_id.kind());
         let context_id = self.items.get(item_id).map(|item| item.context_id.clone());
-        let holder = context_id.filter(|id| self.contexts.get(id).is_some_and(|context| context.slots.contains_key(name)));
+        let holder =
+            context_id.filter(|id| self.contexts.get(id).is_some_and(|context| context.slots.contains_key(name)));
         if let Some(context_id) = holder {
             self.change_context(&context_id, at, |context| {
                 context.slots.remove(name);
@@ -217,7 +240,13 @@ impl World {
         }
     }
 
-    fn apply_message(&mut self, message: &MessageRecord, expires_at: Option<Timestamp>, passed_by: Option<&ItemId>, at: Timestamp) {
+    fn apply_message(
+        &mut self,
+        message: &MessageRecord,
+        expires_at: Option<Timestamp>,
+        passed_by: Option<&ItemId>,
+        at: Timestamp,
+    ) {
         if let (Some(context_id), Some(expires_at)) = (&message.context_id, expires_at) {
             self.change_context(context_id, at, |context| {
                 context.expires_at = expires_at;

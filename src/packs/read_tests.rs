@@ -23,9 +23,7 @@ fn the_hash_of_basic_is_what_it_was() {
 #[test]
 fn comments_and_spelling_of_numbers_do_not_change_the_hash_and_rules_do() {
     let hash = |text: &str| read_pack("x.yaml", text).unwrap().reference().hash.clone();
-    let noted = BASIC
-        .replace("0.9 }", "0.90 } # high")
-        .replace("1800", "1800.0");
+    let noted = BASIC.replace("0.9 }", "0.90 } # high").replace("1800", "1800.0");
     assert_ne!(noted, BASIC);
     assert_eq!(hash(&noted), hash(BASIC));
     assert_ne!(hash(&BASIC.replace("1800", "1801")), hash(BASIC));
@@ -35,10 +33,7 @@ fn comments_and_spelling_of_numbers_do_not_change_the_hash_and_rules_do() {
 fn json_is_read_like_yaml() {
     let value: serde_json::Value = serde_saphyr::from_str(BASIC).unwrap();
     let json = serde_json::to_string_pretty(&value).unwrap();
-    let (one, other) = (
-        read_pack("b.yaml", BASIC).unwrap(),
-        read_pack("b.JSON", &json).unwrap(),
-    );
+    let (one, other) = (read_pack("b.yaml", BASIC).unwrap(), read_pack("b.JSON", &json).unwrap());
     assert_eq!(one.pack(), other.pack());
     assert_eq!(one.reference(), other.reference());
     let twice = json.replacen("\"pack_id\"", "\"pack_id\": \"a\", \"pack_id\"", 1);
@@ -50,29 +45,17 @@ fn json_is_read_like_yaml() {
 
 #[test]
 fn a_duplicate_key_is_refused_with_its_line() {
-    let text = BASIC.replace(
-        "  bind_within_seconds: 60",
-        "  bind_within_seconds: 60\n  ttl_seconds: 10",
-    );
+    let text = BASIC.replace("  bind_within_seconds: 60", "  bind_within_seconds: 60\n  ttl_seconds: 10");
     let said = complaints("a.yaml", &text);
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(
-        said[0].starts_with("a.yaml:19:3: this is not YAML the reader takes"),
-        "{said:?}"
-    );
+    assert!(said[0].starts_with("a.yaml:19:3: this is not YAML the reader takes"), "{said:?}");
     assert!(said[0].contains("duplicate"), "{said:?}");
 }
 
 #[test]
 fn only_true_and_false_are_booleans() {
-    let said = complaints(
-        "a.yaml",
-        &BASIC.replace("reactions: false", "reactions: no"),
-    );
-    assert_eq!(
-        said,
-        ["a.yaml:39:3 /answers/reactions: \"no\" is not of type \"boolean\". Write true or false."]
-    );
+    let said = complaints("a.yaml", &BASIC.replace("reactions: false", "reactions: no"));
+    assert_eq!(said, ["a.yaml:39:3 /answers/reactions: \"no\" is not of type \"boolean\". Write true or false."]);
 }
 
 #[test]
@@ -98,11 +81,7 @@ fn bombs_are_refused_quickly() {
         for file in ["bomb.yaml", "bomb.json"] {
             let start = Instant::now();
             assert!(!complaints(file, &bomb).is_empty(), "{file}");
-            assert!(
-                start.elapsed().as_millis() < 1_500,
-                "{file}: {:?}",
-                start.elapsed()
-            );
+            assert!(start.elapsed().as_millis() < 1_500, "{file}: {:?}", start.elapsed());
         }
     }
 }
@@ -119,15 +98,9 @@ fn hostile_patterns_are_refused_quickly() {
         let said = complaints("a.yaml", &text);
         assert_eq!(said.len(), 1, "{pattern}: {said:?}");
         assert!(
-            said[0].starts_with(
-                "a.yaml:57:52 /slots/shapes/active_target/pattern: this is not a regular expression"
-            ),
+            said[0].starts_with("a.yaml:57:52 /slots/shapes/active_target/pattern: this is not a regular expression"),
             "{said:?}"
         );
-        assert!(
-            start.elapsed().as_millis() < 1_500,
-            "{pattern}: {:?}",
-            start.elapsed()
-        );
+        assert!(start.elapsed().as_millis() < 1_500, "{pattern}: {:?}", start.elapsed());
     }
 }

@@ -19,10 +19,16 @@ fn told(changes: &[(&str, &str)]) -> Vec<String> {
 
 #[test]
 fn probe() {
-    let table: serde_json::Value = serde_json::from_str(&std::fs::read_to_string("/tmp/policy_rules.json").unwrap()).unwrap();
+    let table: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string("/tmp/policy_rules.json").unwrap()).unwrap();
     let mut result = serde_json::Map::new();
     for (part, rows) in table.as_object().unwrap() {
-        let said: Vec<_> = rows.as_array().unwrap().iter().map(|row| told(&[(row[0].as_str().unwrap(), row[1].as_str().unwrap())])).collect();
+        let said: Vec<_> = rows
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| told(&[(row[0].as_str().unwrap(), row[1].as_str().unwrap())]))
+            .collect();
         result.insert(part.clone(), serde_json::json!(said));
     }
     std::fs::write("/tmp/policy_said.json", serde_json::to_string(&result).unwrap()).unwrap();

@@ -15,46 +15,14 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("telemetry", &["domain", "config"]),
     // Implements the ports for time and randomness, wherever those are declared.
     ("system", &["domain", "storage"]),
-    (
-        "storage",
-        &[
-            "domain",
-            "state_layer",
-            "evidence",
-            "config",
-            "telemetry",
-            "system",
-        ],
-    ),
+    ("storage", &["domain", "state_layer", "evidence", "config", "telemetry", "system"]),
     // Time and ids are handed to a use case: it may not fetch them.
-    (
-        "service",
-        &[
-            "domain",
-            "state_layer",
-            "evidence",
-            "storage",
-            "packs",
-            "config",
-            "telemetry",
-        ],
-    ),
+    ("service", &["domain", "state_layer", "evidence", "storage", "packs", "config", "telemetry"]),
     ("http", BELOW_THE_EDGE),
     // The console's pages use the extractors and problems of the API.
     (
         "console",
-        &[
-            "domain",
-            "state_layer",
-            "evidence",
-            "storage",
-            "service",
-            "packs",
-            "config",
-            "telemetry",
-            "system",
-            "http",
-        ],
+        &["domain", "state_layer", "evidence", "storage", "service", "packs", "config", "telemetry", "system", "http"],
     ),
     (
         "cli",
@@ -75,17 +43,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
 ];
 
-const BELOW_THE_EDGE: &[&str] = &[
-    "domain",
-    "state_layer",
-    "evidence",
-    "storage",
-    "service",
-    "packs",
-    "config",
-    "telemetry",
-    "system",
-];
+const BELOW_THE_EDGE: &[&str] =
+    &["domain", "state_layer", "evidence", "storage", "service", "packs", "config", "telemetry", "system"];
 
 const ADAPTERS: &[&str] = &["sqlite", "postgres"];
 
@@ -212,48 +171,20 @@ mod tests {
         ] {
             assert!(direction("src/domain/frame.rs", text) > 0, "{text}");
         }
-        assert_eq!(
-            direction("src/domain/frame.rs", "\nuse crate::http::v1;"),
-            1
-        );
-        assert_eq!(
-            direction("src/packs/read.rs", "use crate::state_layer::Fact;"),
-            1
-        );
-        assert_eq!(
-            direction("src/storage/sqlite/rows.rs", "use crate::service::Ask;"),
-            1
-        );
-        assert_eq!(
-            direction("src/domain/time.rs", "use crate::system::SystemClock;"),
-            1
-        );
-        assert_eq!(
-            direction("src/main.rs", "fn main() { cscp::service::run() }"),
-            1
-        );
+        assert_eq!(direction("src/domain/frame.rs", "\nuse crate::http::v1;"), 1);
+        assert_eq!(direction("src/packs/read.rs", "use crate::state_layer::Fact;"), 1);
+        assert_eq!(direction("src/storage/sqlite/rows.rs", "use crate::service::Ask;"), 1);
+        assert_eq!(direction("src/domain/time.rs", "use crate::system::SystemClock;"), 1);
+        assert_eq!(direction("src/main.rs", "fn main() { cscp::service::run() }"), 1);
     }
 
     #[test]
     fn naming_left_is_fine() {
-        let text =
-            "//! see crate::http\nuse crate::domain::Now;\nuse super::ids;\nuse tower::service::X;";
+        let text = "//! see crate::http\nuse crate::domain::Now;\nuse super::ids;\nuse tower::service::X;";
         assert_eq!(direction("src/state_layer/facts.rs", text), 0);
-        assert_eq!(
-            direction(
-                "src/http/v1/get.rs",
-                "use crate::service::Ask; use super::super::problem;"
-            ),
-            0
-        );
-        assert_eq!(
-            direction("src/main.rs", "fn main() { cscp::cli::run() }"),
-            0
-        );
-        assert_eq!(
-            direction("src/domain/mod.rs", "mod tests { use super::*; }"),
-            0
-        );
+        assert_eq!(direction("src/http/v1/get.rs", "use crate::service::Ask; use super::super::problem;"), 0);
+        assert_eq!(direction("src/main.rs", "fn main() { cscp::cli::run() }"), 0);
+        assert_eq!(direction("src/domain/mod.rs", "mod tests { use super::*; }"), 0);
     }
 
     #[test]
@@ -264,43 +195,13 @@ mod tests {
 
     #[test]
     fn naming_an_adapter_is_found() {
-        assert_eq!(
-            adapter(
-                "src/service/ask.rs",
-                "use crate::storage::{sqlite::Db, Port};"
-            ),
-            1
-        );
-        assert_eq!(
-            adapter(
-                "src/storage/mod.rs",
-                "pub mod sqlite; pub use self::sqlite::Db;"
-            ),
-            1
-        );
-        assert_eq!(
-            adapter("src/storage/mod.rs", "pub mod sqlite; pub use sqlite::Db;"),
-            1
-        );
-        assert_eq!(
-            adapter(
-                "src/storage/sqlite/a.rs",
-                "use crate::storage::postgres::Db;"
-            ),
-            1
-        );
-        assert_eq!(
-            adapter(
-                "src/storage/sqlite/a.rs",
-                "use super::rows; use crate::storage::sqlite::b;"
-            ),
-            0
-        );
+        assert_eq!(adapter("src/service/ask.rs", "use crate::storage::{sqlite::Db, Port};"), 1);
+        assert_eq!(adapter("src/storage/mod.rs", "pub mod sqlite; pub use self::sqlite::Db;"), 1);
+        assert_eq!(adapter("src/storage/mod.rs", "pub mod sqlite; pub use sqlite::Db;"), 1);
+        assert_eq!(adapter("src/storage/sqlite/a.rs", "use crate::storage::postgres::Db;"), 1);
+        assert_eq!(adapter("src/storage/sqlite/a.rs", "use super::rows; use crate::storage::sqlite::b;"), 0);
         assert_eq!(adapter("src/storage/mod.rs", "use sqlx::sqlite::Pool;"), 0);
-        assert_eq!(
-            adapter("src/cli/serve.rs", "use crate::storage::sqlite::Db;"),
-            0
-        );
+        assert_eq!(adapter("src/cli/serve.rs", "use crate::storage::sqlite::Db;"), 0);
         let in_tests = "#[cfg(test)] mod tests { use crate::storage::sqlite::Db; }";
         assert_eq!(adapter("src/service/ask.rs", in_tests), 0);
     }

@@ -26,11 +26,7 @@ struct Finding {
 
 impl Finding {
     fn new(path: &str, line: usize, why: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            why: why.into(),
-        }
+        Self { path: path.to_owned(), line, why: why.into() }
     }
 }
 
@@ -42,10 +38,7 @@ struct SourceFile {
 
 impl SourceFile {
     fn new(path: &str, text: &str) -> Self {
-        Self {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
+        Self { path: path.to_owned(), text: text.to_owned() }
     }
 
     fn is_rust(&self) -> bool {
@@ -53,9 +46,7 @@ impl SourceFile {
     }
 
     fn has_extension(&self, wanted: &str) -> bool {
-        Path::new(&self.path)
-            .extension()
-            .is_some_and(|e| e == wanted)
+        Path::new(&self.path).extension().is_some_and(|e| e == wanted)
     }
 
     fn code_tokens(&self) -> Vec<Token> {
@@ -66,10 +57,7 @@ impl SourceFile {
     fn module(&self) -> Vec<String> {
         let inner = self.path.trim_start_matches("src/").trim_end_matches(".rs");
         let mut parts: Vec<String> = inner.split('/').map(str::to_owned).collect();
-        if matches!(
-            parts.last().map(String::as_str),
-            Some("mod" | "lib" | "main")
-        ) {
+        if matches!(parts.last().map(String::as_str), Some("mod" | "lib" | "main")) {
             parts.pop();
         }
         parts
@@ -112,16 +100,10 @@ fn entries(folder: &str) -> Vec<(String, bool)> {
     for entry in listing.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let at_top = folder.is_empty();
-        if NOT_SOURCE.contains(&name.as_str())
-            || (at_top && NOT_SOURCE_AT_TOP.contains(&name.as_str()))
-        {
+        if NOT_SOURCE.contains(&name.as_str()) || (at_top && NOT_SOURCE_AT_TOP.contains(&name.as_str())) {
             continue;
         }
-        let path = if at_top {
-            name
-        } else {
-            format!("{folder}/{name}")
-        };
+        let path = if at_top { name } else { format!("{folder}/{name}") };
         found.push((path, entry.path().is_dir()));
     }
     found
@@ -136,10 +118,7 @@ fn rust_in(folders: &[&str]) -> Vec<SourceFile> {
 /// All Rust of the repository but the rules themselves, which spell out what they forbid.
 fn all_rust() -> Vec<SourceFile> {
     let files = rust_in(&["src", "tests", "benches", "examples"]);
-    files
-        .into_iter()
-        .filter(|f| !f.path.starts_with("tests/tidy/"))
-        .collect()
+    files.into_iter().filter(|f| !f.path.starts_with("tests/tidy/")).collect()
 }
 
 /// Runs a rule over files.
@@ -149,19 +128,13 @@ fn over(files: &[SourceFile], rule: impl Fn(&SourceFile) -> Vec<Finding>) -> Vec
 
 /// Fails with every finding, one per line, in the form that editors can jump to.
 fn expect_none(findings: &[Finding]) {
-    let lines: Vec<String> = findings
-        .iter()
-        .map(|f| format!("{}:{}: {}", f.path, f.line, f.why))
-        .collect();
+    let lines: Vec<String> = findings.iter().map(|f| format!("{}:{}: {}", f.path, f.line, f.why)).collect();
     assert!(findings.is_empty(), "\n{}\n", lines.join("\n"));
 }
 
 #[test]
 fn the_source_is_found() {
-    let paths: Vec<String> = rust_in(&["src", "tests"])
-        .into_iter()
-        .map(|f| f.path)
-        .collect();
+    let paths: Vec<String> = rust_in(&["src", "tests"]).into_iter().map(|f| f.path).collect();
     assert!(paths.contains(&"src/lib.rs".to_owned()) || paths.contains(&"src/main.rs".to_owned()));
     assert!(paths.contains(&"tests/tidy/main.rs".to_owned()));
 }

@@ -19,11 +19,7 @@ fn numbers_are_consecutive(folder: &str, names: &BTreeSet<String>) -> Vec<Findin
         let path = format!("{folder}/{name}");
         let number = name.split('_').next().and_then(|n| n.parse::<u64>().ok());
         if number != Some(expected) {
-            findings.push(Finding::new(
-                &path,
-                1,
-                format!("should be number {expected}"),
-            ));
+            findings.push(Finding::new(&path, 1, format!("should be number {expected}")));
         }
     }
     findings
@@ -32,18 +28,10 @@ fn numbers_are_consecutive(folder: &str, names: &BTreeSet<String>) -> Vec<Findin
 /// Both databases take the same steps.
 fn same_names(sqlite: &BTreeSet<String>, postgres: &BTreeSet<String>) -> Vec<Finding> {
     let missing = |folder: &str, name: &String| {
-        Finding::new(
-            &format!("{folder}/{name}"),
-            1,
-            "exists for the other database only",
-        )
+        Finding::new(&format!("{folder}/{name}"), 1, "exists for the other database only")
     };
-    let in_postgres = sqlite
-        .difference(postgres)
-        .map(|name| missing(POSTGRES, name));
-    let in_sqlite = postgres
-        .difference(sqlite)
-        .map(|name| missing(SQLITE, name));
+    let in_postgres = sqlite.difference(postgres).map(|name| missing(POSTGRES, name));
+    let in_sqlite = postgres.difference(sqlite).map(|name| missing(SQLITE, name));
     in_postgres.chain(in_sqlite).collect()
 }
 
@@ -111,25 +99,16 @@ fn keys_begin_with_tenant(file: &SourceFile, exceptions: &[(&str, &str)]) -> Vec
     let wrong = |table: &Table| table.key.as_deref() != Some("tenant_id") && !excepted(table);
     let why = |table: &Table| {
         let key = table.key.as_deref().unwrap_or("nothing");
-        format!(
-            "the primary key of `{}` begins with {key}, not tenant_id",
-            table.name
-        )
+        format!("the primary key of `{}` begins with {key}, not tenant_id", table.name)
     };
     let tables = tables(file);
     let findings = tables.iter().filter(|t| wrong(t));
-    findings
-        .map(|t| Finding::new(&file.path, t.line, why(t)))
-        .collect()
+    findings.map(|t| Finding::new(&file.path, t.line, why(t))).collect()
 }
 
 fn names(folder: &str) -> BTreeSet<String> {
-    let files = files_in(folder)
-        .into_iter()
-        .filter(|f| f.has_extension("sql"));
-    files
-        .filter_map(|f| f.path.rsplit('/').next().map(str::to_owned))
-        .collect()
+    let files = files_in(folder).into_iter().filter(|f| f.has_extension("sql"));
+    files.filter_map(|f| f.path.rsplit('/').next().map(str::to_owned)).collect()
 }
 
 #[test]
@@ -141,10 +120,7 @@ fn migrations_are_numbered_without_a_gap() {
 
 #[test]
 fn both_databases_take_the_same_steps() {
-    let folders: Vec<String> = entries("migrations")
-        .into_iter()
-        .map(|(path, _)| path)
-        .collect();
+    let folders: Vec<String> = entries("migrations").into_iter().map(|(path, _)| path).collect();
     if folders.contains(&SQLITE.to_owned()) && folders.contains(&POSTGRES.to_owned()) {
         expect_none(&same_names(&names(SQLITE), &names(POSTGRES)));
     }
@@ -152,20 +128,13 @@ fn both_databases_take_the_same_steps() {
 
 #[test]
 fn every_primary_key_begins_with_the_tenant() {
-    let files: Vec<SourceFile> = files_in("migrations")
-        .into_iter()
-        .filter(|f| f.has_extension("sql"))
-        .collect();
-    let mut findings: Vec<Finding> = files
-        .iter()
-        .flat_map(|file| keys_begin_with_tenant(file, TABLES_WITHOUT_TENANT))
-        .collect();
+    let files: Vec<SourceFile> = files_in("migrations").into_iter().filter(|f| f.has_extension("sql")).collect();
+    let mut findings: Vec<Finding> =
+        files.iter().flat_map(|file| keys_begin_with_tenant(file, TABLES_WITHOUT_TENANT)).collect();
     for (name, _) in TABLES_WITHOUT_TENANT {
         let mut all = files.iter().flat_map(tables);
         if !all.any(|t| t.name == *name && t.key.as_deref() != Some("tenant_id")) {
-            let why = format!(
-                "`{name}` needs no exception any more: take it out of TABLES_WITHOUT_TENANT"
-            );
+            let why = format!("`{name}` needs no exception any more: take it out of TABLES_WITHOUT_TENANT");
             findings.push(Finding::new("tests/tidy/migrations.rs", 1, why));
         }
     }
@@ -181,62 +150,31 @@ mod tests {
     }
 
     fn wrong_keys(sql: &str) -> usize {
-        keys_begin_with_tenant(
-            &SourceFile::new("migrations/sqlite/0001_a.sql", sql),
-            &[("job", "global")],
-        )
-        .len()
+        keys_begin_with_tenant(&SourceFile::new("migrations/sqlite/0001_a.sql", sql), &[("job", "global")]).len()
     }
 
     #[test]
     fn gaps_and_differences_are_found() {
-        assert_eq!(
-            numbers_are_consecutive(SQLITE, &set(&["0001_a.sql", "0003_b.sql"])).len(),
-            1
-        );
-        assert_eq!(
-            numbers_are_consecutive(SQLITE, &set(&["0001_a.sql", "0001_b.sql"])).len(),
-            1
-        );
-        assert_eq!(
-            numbers_are_consecutive(SQLITE, &set(&["0001_a.sql", "0002_b.sql"])).len(),
-            0
-        );
-        assert_eq!(
-            same_names(&set(&["0001_a.sql"]), &set(&["0001_b.sql"])).len(),
-            2
-        );
-        assert_eq!(
-            same_names(&set(&["0001_a.sql"]), &set(&["0001_a.sql"])).len(),
-            0
-        );
+        assert_eq!(numbers_are_consecutive(SQLITE, &set(&["0001_a.sql", "0003_b.sql"])).len(), 1);
+        assert_eq!(numbers_are_consecutive(SQLITE, &set(&["0001_a.sql", "0001_b.sql"])).len(), 1);
+        assert_eq!(numbers_are_consecutive(SQLITE, &set(&["0001_a.sql", "0002_b.sql"])).len(), 0);
+        assert_eq!(same_names(&set(&["0001_a.sql"]), &set(&["0001_b.sql"])).len(), 2);
+        assert_eq!(same_names(&set(&["0001_a.sql"]), &set(&["0001_a.sql"])).len(), 0);
     }
 
     #[test]
     fn keys_without_the_tenant_are_found() {
         assert_eq!(wrong_keys("CREATE TABLE a (id TEXT PRIMARY KEY);"), 1);
-        assert_eq!(
-            wrong_keys("CREATE TABLE a (tenant_id BLOB, id BLOB, PRIMARY KEY (id, tenant_id));"),
-            1
-        );
-        assert_eq!(
-            wrong_keys("CREATE TABLE a (tenant_id BLOB, id BLOB) STRICT;"),
-            1
-        );
-        assert_eq!(
-            wrong_keys("create table if not exists a (id int check (id > 0) primary key);"),
-            1
-        );
+        assert_eq!(wrong_keys("CREATE TABLE a (tenant_id BLOB, id BLOB, PRIMARY KEY (id, tenant_id));"), 1);
+        assert_eq!(wrong_keys("CREATE TABLE a (tenant_id BLOB, id BLOB) STRICT;"), 1);
+        assert_eq!(wrong_keys("create table if not exists a (id int check (id > 0) primary key);"), 1);
     }
 
     #[test]
     fn keys_with_the_tenant_are_fine() {
         let sql = "CREATE TABLE a (\n tenant_id BLOB NOT NULL, -- PRIMARY KEY (x)\n n INTEGER CHECK (n IN (1, 2)),\n PRIMARY KEY (tenant_id, n)\n) STRICT;";
         assert_eq!(wrong_keys(sql), 0);
-        assert_eq!(
-            wrong_keys("CREATE TABLE tenant (tenant_id BLOB PRIMARY KEY, name TEXT);"),
-            0
-        );
+        assert_eq!(wrong_keys("CREATE TABLE tenant (tenant_id BLOB PRIMARY KEY, name TEXT);"), 0);
         assert_eq!(wrong_keys("CREATE TABLE job (id BLOB PRIMARY KEY);"), 0);
     }
 }

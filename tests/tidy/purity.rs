@@ -64,9 +64,7 @@ const SQL_CLOCKS: &[&str] = &[
 const SQL_CLOCK_HOMES: &[(&str, &str)] = &[];
 
 fn is_pure(file: &SourceFile) -> bool {
-    file.module()
-        .first()
-        .is_some_and(|unit| PURE.contains(&unit.as_str()))
+    file.module().first().is_some_and(|unit| PURE.contains(&unit.as_str()))
 }
 
 /// The core is synchronous functions over values.
@@ -79,26 +77,16 @@ fn core_does_no_io(file: &SourceFile) -> Vec<Finding> {
     for path in paths(&tokens) {
         let mut impure = IMPURE.iter().filter(|wanted| path.starts_with(wanted));
         if let Some(impure) = impure.next() {
-            let why = format!(
-                "`{}` in the pure core: pass the value in instead",
-                impure.join("::")
-            );
+            let why = format!("`{}` in the pure core: pass the value in instead", impure.join("::"));
             findings.push(Finding::new(&file.path, path.line, why));
         }
         if path.ends_with(&["Instant", "now"]) {
-            findings.push(Finding::new(
-                &file.path,
-                path.line,
-                "`Instant::now` in the pure core: pass the time in",
-            ));
+            findings.push(Finding::new(&file.path, path.line, "`Instant::now` in the pure core: pass the time in"));
         }
     }
     for token in &tokens {
         if matches!(token.text.as_str(), "async" | "await" | "SystemTime") {
-            let why = format!(
-                "`{}` in the pure core: it is synchronous and is told the time",
-                token.text
-            );
+            let why = format!("`{}` in the pure core: it is synchronous and is told the time", token.text);
             findings.push(Finding::new(&file.path, token.line, why));
         }
     }
@@ -112,14 +100,9 @@ fn one_clock(file: &SourceFile) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for path in paths(&file.code_tokens()) {
-        let randomness = ["getrandom", "rand"]
-            .iter()
-            .any(|name| path.starts_with(&[name]));
+        let randomness = ["getrandom", "rand"].iter().any(|name| path.starts_with(&[name]));
         if randomness || AMBIENT.iter().any(|wanted| path.ends_with(wanted)) {
-            let why = format!(
-                "`{}` outside {AMBIENT_HOME}: take it as an argument",
-                path.segments.join("::")
-            );
+            let why = format!("`{}` outside {AMBIENT_HOME}: take it as an argument", path.segments.join("::"));
             findings.push(Finding::new(&file.path, path.line, why));
         }
     }
@@ -148,10 +131,7 @@ fn no_sql_clock(file: &SourceFile) -> Vec<Finding> {
 
 /// The statements of a migration, line for line.
 pub(crate) fn without_sql_comments(sql: &str) -> String {
-    let lines: Vec<&str> = sql
-        .lines()
-        .map(|l| l.split("--").next().unwrap_or_default())
-        .collect();
+    let lines: Vec<&str> = sql.lines().map(|l| l.split("--").next().unwrap_or_default()).collect();
     lines.join("\n")
 }
 
@@ -160,10 +140,7 @@ pub(crate) fn has_word(line: &str, needle: &str) -> bool {
     line.match_indices(needle).any(|(at, _)| {
         let before = line[..at].chars().next_back().is_some_and(is_word);
         let ends_in_word = needle.chars().next_back().is_some_and(is_word);
-        let after = line[at + needle.len()..]
-            .chars()
-            .next()
-            .is_some_and(is_word);
+        let after = line[at + needle.len()..].chars().next().is_some_and(is_word);
         !before && (!ends_in_word || !after)
     })
 }
@@ -182,20 +159,12 @@ fn time_and_randomness_have_one_source() {
 fn statements_ask_no_clock() {
     let mut files = files_in("src");
     files.extend(files_in("migrations"));
-    let (homes, others): (Vec<_>, Vec<_>) = files
-        .into_iter()
-        .partition(|f| SQL_CLOCK_HOMES.iter().any(|(home, _)| *home == f.path));
+    let (homes, others): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|f| SQL_CLOCK_HOMES.iter().any(|(home, _)| *home == f.path));
     let mut findings = over(&others, no_sql_clock);
     for (home, _) in SQL_CLOCK_HOMES {
-        if !homes
-            .iter()
-            .any(|f| f.path == *home && !no_sql_clock(f).is_empty())
-        {
-            findings.push(Finding::new(
-                home,
-                1,
-                "needs no exception any more: take it out of SQL_CLOCK_HOMES",
-            ));
+        if !homes.iter().any(|f| f.path == *home && !no_sql_clock(f).is_empty()) {
+            findings.push(Finding::new(home, 1, "needs no exception any more: take it out of SQL_CLOCK_HOMES"));
         }
     }
     expect_none(&findings);
@@ -228,75 +197,27 @@ mod tests {
 
     #[test]
     fn values_comments_and_other_modules_are_fine() {
-        assert_eq!(
-            impure("// tokio::spawn, async\nlet metrics = \"std::fs\"; use std::fmt;"),
-            0
-        );
-        let service = SourceFile::new(
-            "src/service/ask.rs",
-            "async fn f() { tokio::spawn(g()).await }",
-        );
+        assert_eq!(impure("// tokio::spawn, async\nlet metrics = \"std::fs\"; use std::fmt;"), 0);
+        let service = SourceFile::new("src/service/ask.rs", "async fn f() { tokio::spawn(g()).await }");
         assert!(core_does_no_io(&service).is_empty());
     }
 
     #[test]
     fn a_second_clock_is_found() {
-        assert_eq!(
-            ambient("src/http/router.rs", "let t = jiff::Timestamp::now();"),
-            1
-        );
-        assert_eq!(
-            ambient(
-                "src/http/router.rs",
-                "let t = std::time::SystemTime::now();"
-            ),
-            1
-        );
-        assert_eq!(
-            ambient("src/http/router.rs", "getrandom::fill(&mut bytes);"),
-            1
-        );
+        assert_eq!(ambient("src/http/router.rs", "let t = jiff::Timestamp::now();"), 1);
+        assert_eq!(ambient("src/http/router.rs", "let t = std::time::SystemTime::now();"), 1);
+        assert_eq!(ambient("src/http/router.rs", "getrandom::fill(&mut bytes);"), 1);
         assert_eq!(ambient("src/http/router.rs", "let id = Uuid::now_v7();"), 1);
-        assert_eq!(
-            ambient("src/system.rs", "let t = jiff::Timestamp::now();"),
-            0
-        );
-        assert_eq!(
-            ambient("src/http/router.rs", "let t = Instant::now(); clock.now();"),
-            0
-        );
+        assert_eq!(ambient("src/system.rs", "let t = jiff::Timestamp::now();"), 0);
+        assert_eq!(ambient("src/http/router.rs", "let t = Instant::now(); clock.now();"), 0);
     }
 
     #[test]
     fn a_clock_in_a_statement_is_found() {
-        assert_eq!(
-            sql(
-                "migrations/sqlite/0001_a.sql",
-                "x TEXT DEFAULT CURRENT_TIMESTAMP"
-            ),
-            1
-        );
-        assert_eq!(
-            sql(
-                "src/storage/sqlite/a.rs",
-                "query(\"SELECT datetime('now')\")"
-            ),
-            1
-        );
-        assert_eq!(
-            sql("src/storage/postgres/a.rs", "query(r#\"select\n NOW()\"#)"),
-            1
-        );
-        assert_eq!(
-            sql(
-                "src/storage/sqlite/a.rs",
-                "let t = clock.now(); query(\"WHERE known()\")"
-            ),
-            0
-        );
-        assert_eq!(
-            sql("migrations/sqlite/0001_a.sql", "a INT -- never now()"),
-            0
-        );
+        assert_eq!(sql("migrations/sqlite/0001_a.sql", "x TEXT DEFAULT CURRENT_TIMESTAMP"), 1);
+        assert_eq!(sql("src/storage/sqlite/a.rs", "query(\"SELECT datetime('now')\")"), 1);
+        assert_eq!(sql("src/storage/postgres/a.rs", "query(r#\"select\n NOW()\"#)"), 1);
+        assert_eq!(sql("src/storage/sqlite/a.rs", "let t = clock.now(); query(\"WHERE known()\")"), 0);
+        assert_eq!(sql("migrations/sqlite/0001_a.sql", "a INT -- never now()"), 0);
     }
 }

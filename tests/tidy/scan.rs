@@ -30,19 +30,11 @@ impl Views {
         }
         let view = |wanted: Kind| -> String {
             let keep = |(c, kind): (&char, &Kind)| {
-                if *c == '\n' || *kind == wanted {
-                    *c
-                } else {
-                    ' '
-                }
+                if *c == '\n' || *kind == wanted { *c } else { ' ' }
             };
             chars.iter().zip(&kinds).map(keep).collect()
         };
-        Self {
-            code: view(Kind::Code),
-            comments: view(Kind::Comment),
-            literals: view(Kind::Literal),
-        }
+        Self { code: view(Kind::Code), comments: view(Kind::Comment), literals: view(Kind::Literal) }
     }
 }
 
@@ -107,19 +99,15 @@ fn quoted_end(chars: &[char], open: usize) -> usize {
 
 /// A raw string if one starts at `start`, whose hashes start at `hashes`; else one character of code.
 fn raw_string(chars: &[char], start: usize, hashes: usize) -> (Kind, usize) {
-    let count = chars[hashes.min(chars.len())..]
-        .iter()
-        .take_while(|c| **c == '#')
-        .count();
+    let count = chars[hashes.min(chars.len())..].iter().take_while(|c| **c == '#').count();
     let open = hashes + count;
     if chars.get(open) != Some(&'"') {
         return (Kind::Code, start + 1);
     }
     let mut at = open + 1;
     while at < chars.len() {
-        let closing = chars[at] == '"'
-            && chars.len() - at > count
-            && chars[at + 1..=at + count].iter().all(|c| *c == '#');
+        let closing =
+            chars[at] == '"' && chars.len() - at > count && chars[at + 1..=at + count].iter().all(|c| *c == '#');
         if closing {
             return (Kind::Literal, at + count + 1);
         }
@@ -147,10 +135,7 @@ pub(crate) fn tokens(code: &str) -> Vec<Token> {
         let joins = (is_word(c) && word_open) || (c == ':' && colon_open);
         match found.last_mut() {
             Some(last) if joins => last.text.push(c),
-            _ if !c.is_whitespace() => found.push(Token {
-                text: c.to_string(),
-                line,
-            }),
+            _ if !c.is_whitespace() => found.push(Token { text: c.to_string(), line }),
             _ => {}
         }
         colon_open = c == ':' && !joins;
@@ -167,11 +152,7 @@ pub(crate) fn is_word(c: char) -> bool {
 
 /// Whether the token is an identifier or keyword.
 pub(crate) fn is_ident(token: &Token) -> bool {
-    token
-        .text
-        .chars()
-        .next()
-        .is_some_and(|c| c.is_alphabetic() || c == '_')
+    token.text.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_')
 }
 
 /// A path as written, groups expanded: `a::{b, c::d}` is `a::b` and `a::c::d`.
@@ -216,8 +197,7 @@ pub(crate) fn paths(tokens: &[Token]) -> Vec<Path> {
             _ => {}
         }
         let in_use = at > 0 && tokens[at - 1].text == "use";
-        let continued =
-            at > 0 && tokens[at - 1].text == "::" && at > 1 && is_ident(&tokens[at - 2]);
+        let continued = at > 0 && tokens[at - 1].text == "::" && at > 1 && is_ident(&tokens[at - 2]);
         if is_ident(&tokens[at]) && !continued && (in_use || follows(1) == "::") {
             let inside: Vec<String> = modules.iter().map(|(name, _)| name.clone()).collect();
             let end = tree(tokens, at, &[], &inside, &mut found);
@@ -230,13 +210,7 @@ pub(crate) fn paths(tokens: &[Token]) -> Vec<Path> {
 }
 
 /// Reads the path or use tree at `at`, adds its paths, returns where it ends.
-fn tree(
-    tokens: &[Token],
-    at: usize,
-    prefix: &[String],
-    inside: &[String],
-    out: &mut Vec<Path>,
-) -> usize {
+fn tree(tokens: &[Token], at: usize, prefix: &[String], inside: &[String], out: &mut Vec<Path>) -> usize {
     let mut segments = prefix.to_vec();
     let mut at = at;
     let mut line = tokens.get(at).map_or(0, |t| t.line);
@@ -255,23 +229,13 @@ fn tree(
         break;
     }
     if segments.len() > prefix.len() {
-        out.push(Path {
-            segments,
-            line,
-            inside: inside.to_vec(),
-        });
+        out.push(Path { segments, line, inside: inside.to_vec() });
     }
     at
 }
 
 /// Reads `a, b::c}` after an opening brace, returns what follows the closing one.
-fn group(
-    tokens: &[Token],
-    at: usize,
-    prefix: &[String],
-    inside: &[String],
-    out: &mut Vec<Path>,
-) -> usize {
+fn group(tokens: &[Token], at: usize, prefix: &[String], inside: &[String], out: &mut Vec<Path>) -> usize {
     let mut at = at;
     while let Some(token) = tokens.get(at) {
         match token.text.as_str() {
@@ -306,8 +270,7 @@ pub(crate) fn without_tests(tokens: &[Token]) -> Vec<Token> {
     let mut at = 0;
     while at < tokens.len() {
         let rest = &tokens[at..];
-        let marked =
-            rest.len() >= cfg_test.len() && rest.iter().zip(cfg_test).all(|(t, m)| t.text == m);
+        let marked = rest.len() >= cfg_test.len() && rest.iter().zip(cfg_test).all(|(t, m)| t.text == m);
         if marked {
             let end = rest.iter().position(|t| t.text == "{" || t.text == ";");
             at = match end.map(|n| at + n) {
@@ -334,13 +297,9 @@ mod tests {
 
     #[test]
     fn code_comments_and_strings_are_told_apart() {
-        let views = Views::of_rust(
-            "let a = \"in // it\"; // out \"of\" it\n/* b /* c */ d */ let e = r#\"f\"g\"#;",
-        );
+        let views = Views::of_rust("let a = \"in // it\"; // out \"of\" it\n/* b /* c */ d */ let e = r#\"f\"g\"#;");
         assert!(views.code.contains("let a =") && views.code.contains("let e ="));
-        assert!(
-            !views.code.contains("in") && !views.code.contains("out") && !views.code.contains('d')
-        );
+        assert!(!views.code.contains("in") && !views.code.contains("out") && !views.code.contains('d'));
         assert!(views.literals.contains("in // it") && views.literals.contains("f\"g"));
         assert!(views.comments.contains("out \"of\" it") && views.comments.contains("b /* c */ d"));
     }
@@ -355,12 +314,7 @@ mod tests {
     #[test]
     fn groups_and_aliases_are_expanded() {
         let code = "use crate::{domain::{Now, ids as i}, service}; use tokio;";
-        let wanted = [
-            "crate::domain::Now",
-            "crate::domain::ids",
-            "crate::service",
-            "tokio",
-        ];
+        let wanted = ["crate::domain::Now", "crate::domain::ids", "crate::service", "tokio"];
         assert_eq!(written(code), wanted);
         assert_eq!(written("let x = a::b::<T>(c::d());"), ["a::b", "c::d"]);
     }
@@ -374,9 +328,7 @@ mod tests {
 
     #[test]
     fn test_modules_are_left_out() {
-        let kept = without_tests(&tokens(
-            "fn a() {} #[cfg(test)] mod tests { fn b() {} } fn c() {}",
-        ));
+        let kept = without_tests(&tokens("fn a() {} #[cfg(test)] mod tests { fn b() {} } fn c() {}"));
         let words: Vec<_> = kept.iter().map(|t| t.text.as_str()).collect();
         assert!(words.contains(&"a") && words.contains(&"c") && !words.contains(&"b"));
     }

@@ -27,11 +27,7 @@ fn begins_with_a_module_doc(file: &SourceFile) -> Vec<Finding> {
     if file.text.starts_with("//!") {
         return Vec::new();
     }
-    vec![Finding::new(
-        &file.path,
-        1,
-        "begins without a `//!` line that says what the module is for",
-    )]
+    vec![Finding::new(&file.path, 1, "begins without a `//!` line that says what the module is for")]
 }
 
 fn file_fits(file: &SourceFile) -> Vec<Finding> {
@@ -59,11 +55,7 @@ fn functions(tokens: &[Token]) -> Vec<Function> {
         }
         if let Some(open) = body(tokens, at) {
             let last = &tokens[closing_brace(tokens, open) - 1];
-            found.push(Function {
-                name: name.text.clone(),
-                line: keyword.line,
-                lines: last.line - keyword.line + 1,
-            });
+            found.push(Function { name: name.text.clone(), line: keyword.line, lines: last.line - keyword.line + 1 });
         }
     }
     found
@@ -88,14 +80,8 @@ fn long_functions(file: &SourceFile) -> Vec<(String, Finding)> {
     let functions = functions(&file.code_tokens()).into_iter();
     let long = functions.filter(|f| f.lines > FUNCTION_LINES_MAX);
     let described = long.map(|f| {
-        let why = format!(
-            "`{}` has {} lines, more than {FUNCTION_LINES_MAX}",
-            f.name, f.lines
-        );
-        (
-            format!("{}::{}", file.path, f.name),
-            Finding::new(&file.path, f.line, why),
-        )
+        let why = format!("`{}` has {} lines, more than {FUNCTION_LINES_MAX}", f.name, f.lines);
+        (format!("{}::{}", file.path, f.name), Finding::new(&file.path, f.line, why))
     });
     described.collect()
 }
@@ -104,25 +90,12 @@ fn long_functions(file: &SourceFile) -> Vec<(String, Finding)> {
 fn nothing_undone(file: &SourceFile) -> Vec<Finding> {
     let views = Views::of_rust(&file.text);
     let tokens = file.code_tokens();
-    let calls = tokens
-        .windows(2)
-        .filter(|pair| UNDONE_MACROS.contains(&pair[0].text.as_str()) && pair[1].text == "!");
-    let mut findings: Vec<Finding> = calls
-        .map(|pair| {
-            Finding::new(
-                &file.path,
-                pair[0].line,
-                format!("`{}!` left in", pair[0].text),
-            )
-        })
-        .collect();
+    let calls = tokens.windows(2).filter(|pair| UNDONE_MACROS.contains(&pair[0].text.as_str()) && pair[1].text == "!");
+    let mut findings: Vec<Finding> =
+        calls.map(|pair| Finding::new(&file.path, pair[0].line, format!("`{}!` left in", pair[0].text))).collect();
     for (number, line) in views.comments.lines().enumerate() {
         for mark in UNDONE_MARKS.iter().filter(|mark| has_word(line, mark)) {
-            findings.push(Finding::new(
-                &file.path,
-                number + 1,
-                format!("`{mark}`: do it, or file it"),
-            ));
+            findings.push(Finding::new(&file.path, number + 1, format!("`{mark}`: do it, or file it")));
         }
     }
     findings
@@ -135,16 +108,13 @@ fn attributes_are_honest(file: &SourceFile) -> Vec<Finding> {
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map_or("", |n| tokens[n].text.as_str());
         let after = tokens.get(at + 1).map_or("", |t| t.text.as_str());
-        let in_attribute =
-            before == "[" && at > 1 && matches!(tokens[at - 2].text.as_str(), "#" | "!");
+        let in_attribute = before == "[" && at > 1 && matches!(tokens[at - 2].text.as_str(), "#" | "!");
         let in_condition = before == "," && in_cfg_attr(&tokens[..at]);
         if !in_attribute && !in_condition {
             continue;
         }
         let why = match token.text.as_str() {
-            "allow" if after == "(" => {
-                "`allow`: use `expect` with a reason, it says when it is no longer needed"
-            }
+            "allow" if after == "(" => "`allow`: use `expect` with a reason, it says when it is no longer needed",
             "expect" if after == "(" && !gives_reason(&tokens[at..]) => "`expect` without a reason",
             "ignore" => "an ignored test protects nothing",
             _ => continue,
@@ -168,17 +138,8 @@ fn gives_reason(attribute: &[Token]) -> bool {
 /// A sleep is a guess about time: wait for the event, or move the injected clock.
 fn nobody_sleeps(file: &SourceFile) -> Vec<Finding> {
     let all = paths(&file.code_tokens()).into_iter();
-    let sleeps =
-        all.filter(|p| p.ends_with(&["thread", "sleep"]) || p.ends_with(&["time", "sleep"]));
-    sleeps
-        .map(|p| {
-            Finding::new(
-                &file.path,
-                p.line,
-                "sleeps: wait for the event, or move the clock",
-            )
-        })
-        .collect()
+    let sleeps = all.filter(|p| p.ends_with(&["thread", "sleep"]) || p.ends_with(&["time", "sleep"]));
+    sleeps.map(|p| Finding::new(&file.path, p.line, "sleeps: wait for the event, or move the clock")).collect()
 }
 
 /// `HTTPUtil_x` is `http`, `util`, `x`; a run of capitals is one word.
@@ -203,15 +164,8 @@ fn words(name: &str) -> Vec<String> {
 fn names_say_something(file: &SourceFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut judge = |name: &str, line: usize| {
-        if let Some(word) = words(name)
-            .iter()
-            .find(|w| EMPTY_WORDS.contains(&w.as_str()))
-        {
-            findings.push(Finding::new(
-                &file.path,
-                line,
-                format!("`{name}`: `{word}` names no thing"),
-            ));
+        if let Some(word) = words(name).iter().find(|w| EMPTY_WORDS.contains(&w.as_str())) {
+            findings.push(Finding::new(&file.path, line, format!("`{name}`: `{word}` names no thing")));
         }
         if name == "Frame" {
             let why = "`Frame` is two things here: say ContextFrame or WorkFrame";
@@ -219,10 +173,7 @@ fn names_say_something(file: &SourceFile) -> Vec<Finding> {
         }
     };
     for pair in file.code_tokens().windows(2) {
-        let declares = matches!(
-            pair[0].text.as_str(),
-            "struct" | "enum" | "trait" | "type" | "union" | "mod"
-        );
+        let declares = matches!(pair[0].text.as_str(), "struct" | "enum" | "trait" | "type" | "union" | "mod");
         if declares && is_ident(&pair[1]) {
             judge(&pair[1].text, pair[1].line);
         }
@@ -241,32 +192,17 @@ fn every_module_says_what_it_is_for() {
 #[test]
 fn files_and_functions_fit_a_screen() {
     let files = rust_in(&["src"]);
-    let (excepted, others): (Vec<_>, Vec<_>) = files
-        .iter()
-        .partition(|f| LONG_FILES.contains(&f.path.as_str()));
+    let (excepted, others): (Vec<_>, Vec<_>) = files.iter().partition(|f| LONG_FILES.contains(&f.path.as_str()));
     let mut findings: Vec<Finding> = others.into_iter().flat_map(file_fits).collect();
-    let needed = |path: &str| {
-        excepted
-            .iter()
-            .any(|f| f.path == path && !file_fits(f).is_empty())
-    };
+    let needed = |path: &str| excepted.iter().any(|f| f.path == path && !file_fits(f).is_empty());
     for path in LONG_FILES.iter().filter(|path| !needed(path)) {
         findings.push(Finding::new(path, 1, "fits now: take it out of LONG_FILES"));
     }
     let long: Vec<(String, Finding)> = files.iter().flat_map(long_functions).collect();
-    for name in LONG_FUNCTIONS
-        .iter()
-        .filter(|name| !long.iter().any(|(long, _)| long == *name))
-    {
-        findings.push(Finding::new(
-            name,
-            1,
-            "fits now: take it out of LONG_FUNCTIONS",
-        ));
+    for name in LONG_FUNCTIONS.iter().filter(|name| !long.iter().any(|(long, _)| long == *name)) {
+        findings.push(Finding::new(name, 1, "fits now: take it out of LONG_FUNCTIONS"));
     }
-    let unexcepted = long
-        .into_iter()
-        .filter(|(name, _)| !LONG_FUNCTIONS.contains(&name.as_str()));
+    let unexcepted = long.into_iter().filter(|(name, _)| !LONG_FUNCTIONS.contains(&name.as_str()));
     findings.extend(unexcepted.map(|(_, finding)| finding));
     expect_none(&findings);
 }
@@ -288,11 +224,7 @@ fn nothing_waits_by_guessing() {
         let sleeps = nobody_sleeps(&file);
         let excepted = SLEEPERS.iter().any(|(path, _)| *path == file.path);
         if excepted && sleeps.is_empty() {
-            findings.push(Finding::new(
-                &file.path,
-                1,
-                "sleeps no more: take it out of SLEEPERS",
-            ));
+            findings.push(Finding::new(&file.path, 1, "sleeps no more: take it out of SLEEPERS"));
         } else if !excepted {
             findings.extend(sleeps);
         }
@@ -317,38 +249,21 @@ mod tests {
     fn a_missing_doc_and_a_long_file_are_found() {
         assert_eq!(begins_with_a_module_doc(&file("use std::fmt;")).len(), 1);
         assert_eq!(begins_with_a_module_doc(&file("//! Ids.")).len(), 0);
-        assert_eq!(
-            file_fits(&file(&"//\n".repeat(FILE_LINES_MAX + 1))).len(),
-            1
-        );
+        assert_eq!(file_fits(&file(&"//\n".repeat(FILE_LINES_MAX + 1))).len(), 1);
         assert_eq!(file_fits(&file(&"//\n".repeat(FILE_LINES_MAX))).len(), 0);
     }
 
     #[test]
     fn a_long_function_is_found() {
-        let of = |lines: usize| {
-            file(&format!(
-                "fn f(x: [u8; 2]) {{\n{}}}\nfn g();",
-                "x;\n".repeat(lines - 2)
-            ))
-        };
-        assert_eq!(
-            long_functions(&of(FUNCTION_LINES_MAX + 1))[0].0,
-            "src/domain/ids.rs::f"
-        );
+        let of = |lines: usize| file(&format!("fn f(x: [u8; 2]) {{\n{}}}\nfn g();", "x;\n".repeat(lines - 2)));
+        assert_eq!(long_functions(&of(FUNCTION_LINES_MAX + 1))[0].0, "src/domain/ids.rs::f");
         assert!(long_functions(&of(FUNCTION_LINES_MAX)).is_empty());
     }
 
     #[test]
     fn undone_work_is_found() {
-        assert_eq!(
-            nothing_undone(&file("fn f() { todo!() }\n// FIXME later")).len(),
-            2
-        );
-        assert_eq!(
-            nothing_undone(&file("let s = \"FIXME\"; let todo = HACKS;")).len(),
-            0
-        );
+        assert_eq!(nothing_undone(&file("fn f() { todo!() }\n// FIXME later")).len(), 2);
+        assert_eq!(nothing_undone(&file("let s = \"FIXME\"; let todo = HACKS;")).len(), 0);
     }
 
     #[test]
@@ -363,28 +278,16 @@ mod tests {
         ] {
             assert_eq!(attributes_are_honest(&file(text)).len(), 1, "{text}");
         }
-        for text in [
-            "#[expect(dead_code, reason = \"why\")]",
-            "f(a, allow(b)); x.expect(\"y\"); [ignore]",
-        ] {
+        for text in ["#[expect(dead_code, reason = \"why\")]", "f(a, allow(b)); x.expect(\"y\"); [ignore]"] {
             assert_eq!(attributes_are_honest(&file(text)).len(), 0, "{text}");
         }
     }
 
     #[test]
     fn sleeping_is_found() {
-        assert_eq!(
-            nobody_sleeps(&file("std::thread::sleep(d); tokio::time::sleep(d).await;")).len(),
-            2
-        );
-        assert_eq!(
-            nobody_sleeps(&file("use tokio::time::{sleep, timeout};")).len(),
-            1
-        );
-        assert_eq!(
-            nobody_sleeps(&file("tokio::time::timeout(d, f).await;")).len(),
-            0
-        );
+        assert_eq!(nobody_sleeps(&file("std::thread::sleep(d); tokio::time::sleep(d).await;")).len(), 2);
+        assert_eq!(nobody_sleeps(&file("use tokio::time::{sleep, timeout};")).len(), 1);
+        assert_eq!(nobody_sleeps(&file("tokio::time::timeout(d, f).await;")).len(), 0);
     }
 
     #[test]
@@ -393,14 +296,8 @@ mod tests {
         assert_eq!(found("struct FrameManager;"), 1);
         assert_eq!(found("mod string_utils {}"), 1);
         assert_eq!(found("pub struct Frame { }"), 1);
-        assert_eq!(
-            found("struct ContextFrame; enum Utility {} fn helper() {}"),
-            0
-        );
-        assert_eq!(
-            names_say_something(&SourceFile::new("tests/api/helpers.rs", "")).len(),
-            1
-        );
+        assert_eq!(found("struct ContextFrame; enum Utility {} fn helper() {}"), 0);
+        assert_eq!(names_say_something(&SourceFile::new("tests/api/helpers.rs", "")).len(), 1);
         assert_eq!(words("HTTPUtil_xY"), ["http", "util", "x", "y"]);
     }
 }

@@ -30,21 +30,14 @@ struct Recorder(Stub);
 impl Sender for Recorder {
     async fn send(&self, message: &Value) -> Result<Sent, NotSent> {
         self.0.note("send", None, message.clone());
-        Ok(Sent {
-            message_id: "wamid.sent.1".to_owned(),
-            at: "2026-09-21T14:13:21Z".to_owned(),
-        })
+        Ok(Sent { message_id: "wamid.sent.1".to_owned(), at: "2026-09-21T14:13:21Z".to_owned() })
     }
 }
 
 #[async_trait]
 impl Orders for Recorder {
     async fn cancel(&self, order_id: &str, context_ref: &Value) -> bool {
-        self.0.note(
-            "execute",
-            None,
-            json!({ "order_id": order_id, "context_ref": context_ref }),
-        );
+        self.0.note("execute", None, json!({ "order_id": order_id, "context_ref": context_ref }));
         true
     }
 }
@@ -81,12 +74,7 @@ impl Answered {
             .iter()
             .map(|name| receipt[name].as_u64().unwrap())
             .sum();
-        let skipped: u64 = receipt["skipped"]
-            .as_object()
-            .unwrap()
-            .values()
-            .map(|n| n.as_u64().unwrap())
-            .sum();
+        let skipped: u64 = receipt["skipped"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
         ended + skipped == self.count("seen")
     }
 }
@@ -113,10 +101,7 @@ impl Bench {
                 secret: SECRET.parse().unwrap(),
             },
         };
-        Self {
-            stub,
-            router: router(Arc::new(app)),
-        }
+        Self { stub, router: router(Arc::new(app)) }
     }
 
     /// The same cscp and another webhook process: nothing remembered.
@@ -135,36 +120,20 @@ impl Bench {
         for signature in signatures {
             request = request.header("X-Hub-Signature-256", *signature);
         }
-        self.send(request.body(Body::from(body.to_vec())).unwrap())
-            .await
+        self.send(request.body(Body::from(body.to_vec())).unwrap()).await
     }
 
     /// A GET with this query.
     pub(crate) async fn get(&self, query: &str) -> Answered {
-        self.send(
-            Request::get(format!("/webhook{query}"))
-                .body(Body::empty())
-                .unwrap(),
-        )
-        .await
+        self.send(Request::get(format!("/webhook{query}")).body(Body::empty()).unwrap()).await
     }
 
     async fn send(&self, request: Request<Body>) -> Answered {
         let response = self.router.clone().oneshot(request).await.unwrap();
-        let content_type = response
-            .headers()
-            .get("content-type")
-            .map(|value| value.to_str().unwrap().to_owned());
+        let content_type = response.headers().get("content-type").map(|value| value.to_str().unwrap().to_owned());
         let status = response.status();
-        let body = to_bytes(response.into_body(), usize::MAX)
-            .await
-            .unwrap()
-            .to_vec();
-        Answered {
-            status,
-            body,
-            content_type,
-        }
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec();
+        Answered { status, body, content_type }
     }
 }
 

@@ -33,12 +33,7 @@ async fn nothing_is_lost(name: &str, body: &[u8], messages: Option<usize>) {
 async fn every_fixture_is_accepted_whole() {
     for fixture in own() {
         let count = |list: &str| fixture.expect[list].as_array().map_or(0, Vec::len);
-        nothing_is_lost(
-            &fixture.name,
-            &fixture.body,
-            Some(count("messages") + count("identity_updates")),
-        )
-        .await;
+        nothing_is_lost(&fixture.name, &fixture.body, Some(count("messages") + count("identity_updates"))).await;
     }
 }
 
@@ -54,10 +49,7 @@ async fn big_deliveries_arrive_in_order_and_in_batches_that_cscp_takes() {
     for (count, requests) in [(1, 1), (1_000, 1), (2_500, 3)] {
         let bench = Bench::new().await;
         let answered = bench.deliver(many(count).to_string().as_bytes()).await;
-        assert_eq!(
-            (answered.status, answered.count("posted")),
-            (StatusCode::OK, count as u64)
-        );
+        assert_eq!((answered.status, answered.count("posted")), (StatusCode::OK, count as u64));
         assert_eq!(bench.stub.names().len(), requests);
         let expected: Vec<String> = (0..count).map(|n| format!("wamid.many.{n}")).collect();
         assert_eq!(bench.stub.message_ids(), expected);
@@ -72,17 +64,9 @@ async fn while_cscp_is_away_meta_is_asked_to_deliver_again() {
             stub.script(|script| script.down = Some(status));
             let bench = Bench::at(stub.clone(), &stub.url, crate::stub::KEY);
             let body = many(count).to_string();
-            assert_eq!(
-                bench.deliver(body.as_bytes()).await.status,
-                StatusCode::SERVICE_UNAVAILABLE,
-                "{status}"
-            );
+            assert_eq!(bench.deliver(body.as_bytes()).await.status, StatusCode::SERVICE_UNAVAILABLE, "{status}");
             stub.script(|script| script.down = None);
-            assert_eq!(
-                bench.deliver(body.as_bytes()).await.status,
-                StatusCode::OK,
-                "{status}"
-            );
+            assert_eq!(bench.deliver(body.as_bytes()).await.status, StatusCode::OK, "{status}");
         }
     }
 }
@@ -106,10 +90,7 @@ async fn an_unreachable_cscp_and_a_wrong_key_lose_nothing_either() {
 async fn statuses_need_no_cscp() {
     let bench = Bench::new().await;
     bench.stub.script(|script| script.down = Some(503));
-    let fixture = own()
-        .into_iter()
-        .find(|fixture| fixture.name == "statuses")
-        .unwrap();
+    let fixture = own().into_iter().find(|fixture| fixture.name == "statuses").unwrap();
     assert_eq!(bench.deliver(&fixture.body).await.status, StatusCode::OK);
 }
 
@@ -117,16 +98,11 @@ async fn statuses_need_no_cscp() {
 async fn one_refused_message_does_not_cost_the_others() {
     let bench = Bench::new().await;
     bench.stub.script(|script| {
-        script
-            .problems
-            .insert("wamid.many.1".to_owned(), (422, "invalid_message"));
+        script.problems.insert("wamid.many.1".to_owned(), (422, "invalid_message"));
     });
     let answered = bench.deliver(many(3).to_string().as_bytes()).await;
     assert_eq!(answered.status, StatusCode::OK);
-    assert_eq!(
-        (answered.count("posted"), answered.count("refused")),
-        (2, 1)
-    );
+    assert_eq!((answered.count("posted"), answered.count("refused")), (2, 1));
     assert!(answered.adds_up());
 }
 
@@ -136,16 +112,10 @@ async fn a_refused_batch_is_posted_one_by_one() {
         let bench = Bench::new().await;
         bench.stub.script(|script| {
             script.batch_status = Some(status);
-            script
-                .problems
-                .insert("wamid.many.0".to_owned(), (422, "invalid_message"));
+            script.problems.insert("wamid.many.0".to_owned(), (422, "invalid_message"));
         });
         let answered = bench.deliver(many(3).to_string().as_bytes()).await;
-        assert_eq!(
-            (answered.count("posted"), answered.count("refused")),
-            (2, 1),
-            "{status}"
-        );
+        assert_eq!((answered.count("posted"), answered.count("refused")), (2, 1), "{status}");
         assert_eq!(bench.stub.names().len(), 4);
     }
 }
@@ -155,24 +125,13 @@ async fn one_message_that_fails_for_now_brings_the_delivery_back_and_the_others_
     let bench = Bench::new().await;
     let body = many(3).to_string();
     bench.stub.script(|script| {
-        script
-            .verdicts
-            .insert("wamid.many.2".to_owned(), json!({ "code": "expired" }));
+        script.verdicts.insert("wamid.many.2".to_owned(), json!({ "code": "expired" }));
     });
     bench.stub.script(|script| {
-        script
-            .problems
-            .insert("wamid.many.0".to_owned(), (500, "internal"));
+        script.problems.insert("wamid.many.0".to_owned(), (500, "internal"));
     });
-    assert_eq!(
-        bench.deliver(body.as_bytes()).await.status,
-        StatusCode::SERVICE_UNAVAILABLE
-    );
-    assert_eq!(
-        bench.stub.all("send").len(),
-        1,
-        "the last message got its reply"
-    );
+    assert_eq!(bench.deliver(body.as_bytes()).await.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(bench.stub.all("send").len(), 1, "the last message got its reply");
     bench.stub.script(|script| script.problems.clear());
     assert_eq!(bench.deliver(body.as_bytes()).await.status, StatusCode::OK);
     assert_eq!(bench.stub.all("send").len(), 1, "once");
@@ -181,18 +140,11 @@ async fn one_message_that_fails_for_now_brings_the_delivery_back_and_the_others_
 #[tokio::test]
 async fn an_answer_that_does_not_match_the_batch_is_not_believed() {
     let bench = Bench::new().await;
-    for results in [
-        json!({ "results": [] }),
-        json!({}),
-        json!({ "results": [{ "answer": 1 }, {}] }),
-    ] {
+    for results in [json!({ "results": [] }), json!({}), json!({ "results": [{ "answer": 1 }, {}] })] {
         bench.stub.script(|script| {
             script.next.insert("batch", vec![(200, results)]);
         });
-        assert_eq!(
-            bench.deliver(many(2).to_string().as_bytes()).await.status,
-            StatusCode::SERVICE_UNAVAILABLE
-        );
+        assert_eq!(bench.deliver(many(2).to_string().as_bytes()).await.status, StatusCode::SERVICE_UNAVAILABLE);
     }
 }
 
@@ -204,15 +156,7 @@ async fn a_repeated_delivery_goes_to_cscp_again() {
         assert_eq!(bench.deliver(body.as_bytes()).await.status, StatusCode::OK);
     }
     assert_eq!(bench.stub.message_ids().len(), 4);
-    assert_eq!(
-        bench
-            .stub
-            .message_ids()
-            .into_iter()
-            .collect::<BTreeSet<_>>()
-            .len(),
-        2
-    );
+    assert_eq!(bench.stub.message_ids().into_iter().collect::<BTreeSet<_>>().len(), 2);
 }
 
 #[tokio::test]
@@ -225,10 +169,7 @@ async fn a_change_of_identity_is_posted_before_the_answer_that_came_with_it() {
         { "field": "user_id_update", "value": { "metadata": metadata, "user_id_update": [
             { "timestamp": 1_790_000_000, "user_id": { "previous": "US.1", "current": "US.2" } }] } },
     ]}]});
-    assert_eq!(
-        bench.deliver(body.to_string().as_bytes()).await.status,
-        StatusCode::OK
-    );
+    assert_eq!(bench.deliver(body.to_string().as_bytes()).await.status, StatusCode::OK);
     assert_eq!(bench.stub.message_ids()[1], "wamid.yes");
 }
 
@@ -236,27 +177,12 @@ async fn a_change_of_identity_is_posted_before_the_answer_that_came_with_it() {
 async fn signed_bytes_that_are_not_json_are_a_bad_request_that_repeats_nothing_of_them() {
     let bench = Bench::new().await;
     let deep = "[".repeat(100_000);
-    for body in [
-        "",
-        "   ",
-        "{",
-        "hello +12025550100",
-        "{\"a\":\"12025550100",
-        deep.as_str(),
-        "\u{feff}{}",
-    ] {
+    for body in ["", "   ", "{", "hello +12025550100", "{\"a\":\"12025550100", deep.as_str(), "\u{feff}{}"] {
         let answered = bench.deliver(body.as_bytes()).await;
         assert_eq!(answered.status, StatusCode::BAD_REQUEST);
-        assert!(
-            !String::from_utf8(answered.body)
-                .unwrap()
-                .contains("12025550100")
-        );
+        assert!(!String::from_utf8(answered.body).unwrap().contains("12025550100"));
     }
-    assert_eq!(
-        bench.deliver(b"\xff\xfe").await.status,
-        StatusCode::BAD_REQUEST
-    );
+    assert_eq!(bench.deliver(b"\xff\xfe").await.status, StatusCode::BAD_REQUEST);
     for body in ["null", "7", "[]", "{}", "\"entry\"", "true false"] {
         let answered = bench.deliver(body.as_bytes()).await;
         assert_eq!(answered.status, StatusCode::OK, "{body}");
@@ -271,10 +197,7 @@ async fn cscp_is_never_given_an_id_in_a_path() {
         bench.deliver(&fixture.body).await;
     }
     for name in bench.stub.names() {
-        assert!(
-            !name.contains("wamid") && !name.contains("1202555") && !name.contains("US."),
-            "{name}"
-        );
+        assert!(!name.contains("wamid") && !name.contains("1202555") && !name.contains("US."), "{name}");
     }
     let members = [
         "message_id",
@@ -293,10 +216,7 @@ async fn cscp_is_never_given_an_id_in_a_path() {
     ];
     for happened in bench.stub.all("POST /v1/messages") {
         for (member, value) in happened.body.as_object().unwrap() {
-            assert!(
-                members.contains(&member.as_str()) && *value != Value::Null,
-                "{member}"
-            );
+            assert!(members.contains(&member.as_str()) && *value != Value::Null, "{member}");
         }
     }
 }

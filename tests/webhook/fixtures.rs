@@ -27,31 +27,23 @@ pub(crate) fn own() -> Vec<Fixture> {
             expect: fixture["expect"].clone(),
         })
         .collect();
-    assert!(
-        fixtures.len() > 30,
-        "the fixtures are not where they should be"
-    );
+    assert!(fixtures.len() > 30, "the fixtures are not where they should be");
     fixtures
 }
 
 /// Real payloads, named `file/name`. They are read where they lie, or where `WHATSAPP_PAYLOADS` points, and are not
 /// part of this repository: without them these tests have less to do, and say so.
 pub(crate) fn real() -> Vec<(String, Value)> {
-    let folder = std::env::var_os("WHATSAPP_PAYLOADS")
-        .map_or_else(|| root().join("../shared/whatsapp"), PathBuf::from);
+    let folder = std::env::var_os("WHATSAPP_PAYLOADS").map_or_else(|| root().join("../shared/whatsapp"), PathBuf::from);
     let payloads: Vec<_> = json_files(&folder.join("pywa"))
         .into_iter()
         .flat_map(|(file, payloads)| {
             let payloads = payloads.as_object().cloned().unwrap_or_default();
-            payloads
-                .into_iter()
-                .map(move |(name, payload)| (format!("{file}/{name}"), payload))
+            payloads.into_iter().map(move |(name, payload)| (format!("{file}/{name}"), payload))
         })
         .collect();
     if payloads.is_empty() {
-        eprintln!(
-            "SKIPPED: no real WhatsApp payloads here; set WHATSAPP_PAYLOADS to a folder that holds pywa/*.json"
-        );
+        eprintln!("SKIPPED: no real WhatsApp payloads here; set WHATSAPP_PAYLOADS to a folder that holds pywa/*.json");
     }
     payloads
 }
@@ -79,21 +71,14 @@ fn root() -> &'static Path {
 }
 
 fn json_files(folder: &Path) -> Vec<(String, Value)> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
-        .map(|entries| entries.map(|entry| entry.unwrap().path()).collect())
-        .unwrap_or_default();
-    paths.retain(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "json")
-    });
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).map(|entries| entries.map(|entry| entry.unwrap().path()).collect()).unwrap_or_default();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     paths.sort();
     let read = |path: PathBuf| {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let text = fs::read_to_string(&path).unwrap();
-        (
-            name.clone(),
-            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")),
-        )
+        (name.clone(), serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")))
     };
     paths.into_iter().map(read).collect()
 }

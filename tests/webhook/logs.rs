@@ -36,15 +36,9 @@ async fn logs_name_nobody_and_quote_nothing() {
     let bench = Bench::new().await;
     bench.stub.script(|script| {
         let problem = (422, "12025550100 said: yes");
-        script
-            .problems
-            .insert("wamid.fixture.2".to_owned(), problem);
-        script
-            .verdicts
-            .insert("wamid.fixture.3".to_owned(), confirmed("cmd_unknown"));
-        script
-            .verdicts
-            .insert("wamid.fixture.4".to_owned(), json!({ "code": "ambiguous" }));
+        script.problems.insert("wamid.fixture.2".to_owned(), problem);
+        script.verdicts.insert("wamid.fixture.3".to_owned(), confirmed("cmd_unknown"));
+        script.verdicts.insert("wamid.fixture.4".to_owned(), json!({ "code": "ambiguous" }));
     });
     for fixture in own() {
         bench.deliver(&fixture.body).await;
@@ -63,19 +57,7 @@ async fn logs_name_nobody_and_quote_nothing() {
     ] {
         assert!(log.contains(expected), "the test is asleep: {expected}");
     }
-    for personal in [
-        "1202555",
-        "US.1349",
-        "wamid",
-        "olá",
-        "Example",
-        "group-fixture",
-        "direct:",
-    ] {
-        assert!(
-            !log.contains(personal),
-            "{}",
-            log.lines().find(|line| line.contains(personal)).unwrap()
-        );
+    for personal in ["1202555", "US.1349", "wamid", "olá", "Example", "group-fixture", "direct:"] {
+        assert!(!log.contains(personal), "{}", log.lines().find(|line| line.contains(personal)).unwrap());
     }
 }

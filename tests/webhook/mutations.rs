@@ -71,19 +71,13 @@ fn mutate(document: &mut Value, choice: prop::sample::Index, with: Option<Value>
 
 #[test]
 fn broken_payloads_are_accounted_for() {
-    let mut documents: Vec<Value> = own()
-        .iter()
-        .filter_map(|fixture| serde_json::from_slice(&fixture.body).ok())
-        .collect();
+    let mut documents: Vec<Value> =
+        own().iter().filter_map(|fixture| serde_json::from_slice(&fixture.body).ok()).collect();
     documents.extend(real().into_iter().map(|(_, payload)| payload));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let bench = runtime.block_on(Bench::new());
     let changes = prop::collection::vec((any::<prop::sample::Index>(), replacement()), 1..6);
-    let config = ProptestConfig {
-        cases: 1_000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
+    let config = ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(which in any::<prop::sample::Index>(), changes in changes)| {
         let mut document = which.get(&documents).clone();
         for (choice, with) in changes {
@@ -103,11 +97,7 @@ fn broken_bytes_are_a_bad_request_at_worst() {
     let bodies: Vec<Vec<u8>> = own().into_iter().map(|fixture| fixture.body).collect();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let bench = runtime.block_on(Bench::new());
-    let config = ProptestConfig {
-        cases: 500,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
+    let config = ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), byte: u8, cut: bool)| {
         let mut body = which.get(&bodies).clone();
         let at = at.index(body.len());

@@ -14,20 +14,10 @@ fn normalised(body: &[u8]) -> Normalised {
 
 /// The shape of `expect` in a fixture.
 fn outcome(normalised: &Normalised) -> Value {
-    let events = |addressed: &[Addressed]| {
-        addressed
-            .iter()
-            .map(|one| json!(one.event))
-            .collect::<Vec<_>>()
-    };
+    let events = |addressed: &[Addressed]| addressed.iter().map(|one| json!(one.event)).collect::<Vec<_>>();
     let mut identity_updates = events(&normalised.identity_updates);
     for update in &mut identity_updates {
-        assert!(
-            update["message_id"]
-                .as_str()
-                .unwrap()
-                .starts_with("identity_")
-        );
+        assert!(update["message_id"].as_str().unwrap().starts_with("identity_"));
         update["message_id"] = json!("derived");
     }
     json!({
@@ -47,48 +37,23 @@ fn fixtures_become_what_they_say() {
         let mut expected = json!({ "messages": [], "identity_updates": [], "statuses": [], "errors": [],
                                    "other_fields": [], "skipped": [] });
         for (list, pieces) in fixture.expect.as_object().unwrap() {
-            assert!(
-                expected.get(list).is_some(),
-                "{}: no list is called {list}",
-                fixture.name
-            );
+            assert!(expected.get(list).is_some(), "{}: no list is called {list}", fixture.name);
             expected[list] = pieces.clone();
         }
         assert_eq!(outcome(&normalised), expected, "{}", fixture.name);
-        let pieces: usize = expected
-            .as_object()
-            .unwrap()
-            .values()
-            .map(|list| list.as_array().unwrap().len())
-            .sum();
-        assert_eq!(
-            (normalised.seen, normalised.accounted()),
-            (pieces, pieces),
-            "{}",
-            fixture.name
-        );
+        let pieces: usize = expected.as_object().unwrap().values().map(|list| list.as_array().unwrap().len()).sum();
+        assert_eq!((normalised.seen, normalised.accounted()), (pieces, pieces), "{}", fixture.name);
     }
 }
 
 /// Counts what a well-formed payload holds, by another road than the code under test.
 pub(crate) fn elements(payload: &Value) -> usize {
-    const LISTS: [&str; 5] = [
-        "messages",
-        "message_echoes",
-        "statuses",
-        "errors",
-        "user_id_update",
-    ];
+    const LISTS: [&str; 5] = ["messages", "message_echoes", "statuses", "errors", "user_id_update"];
     let list = |value: &Value, name: &str| value[name].as_array().cloned().unwrap_or_default();
     list(payload, "entry")
         .iter()
         .flat_map(|entry| list(entry, "changes"))
-        .map(|change| {
-            LISTS
-                .iter()
-                .map(|name| list(&change["value"], name).len())
-                .sum::<usize>()
-        })
+        .map(|change| LISTS.iter().map(|name| list(&change["value"], name).len()).sum::<usize>())
         .sum()
 }
 
@@ -117,12 +82,7 @@ fn a_repeated_identity_update_has_the_same_id_and_another_one_another() {
         }}]}]})
         .to_string()
     };
-    let id = |previous| {
-        normalised(body(previous).as_bytes()).identity_updates[0]
-            .event
-            .message_id
-            .clone()
-    };
+    let id = |previous| normalised(body(previous).as_bytes()).identity_updates[0].event.message_id.clone();
     assert_eq!(id("US.1"), id("US.1"));
     assert_ne!(id("US.1"), id("US.3"));
     assert!(!id("US.1").contains("US.1"));
@@ -133,11 +93,7 @@ fn debug_output_shows_nobody() {
     for fixture in own() {
         let shown = format!("{:?}", normalised(&fixture.body));
         for personal in ["1202555", "US.1349", "wamid", "olá", "sim"] {
-            assert!(
-                !shown.contains(personal),
-                "{} shows {personal}",
-                fixture.name
-            );
+            assert!(!shown.contains(personal), "{} shows {personal}", fixture.name);
         }
     }
 }

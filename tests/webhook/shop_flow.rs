@@ -23,21 +23,10 @@ const BIND: &str = "POST /v1/contexts/ctx_1/commands";
 /// A webhook that has asked about order 123, and the command id it asked with.
 async fn asked() -> (Bench, String) {
     let bench = Bench::new().await;
-    assert_eq!(
-        bench
-            .deliver(&text("wamid.ask", "Cancelar  pedido 123"))
-            .await
-            .status,
-        StatusCode::OK
-    );
-    let command_id = bench.stub.all(ASK)[0].body["command"]["command_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    assert_eq!(bench.deliver(&text("wamid.ask", "Cancelar  pedido 123")).await.status, StatusCode::OK);
+    let command_id = bench.stub.all(ASK)[0].body["command"]["command_id"].as_str().unwrap().to_owned();
     bench.stub.script(|script| {
-        script
-            .verdicts
-            .insert("wamid.yes".to_owned(), confirmed(&command_id));
+        script.verdicts.insert("wamid.yes".to_owned(), confirmed(&command_id));
     });
     (bench, command_id)
 }
@@ -53,10 +42,7 @@ fn said(sent: &Happened) -> &str {
 #[tokio::test]
 async fn a_question_is_registered_then_sent_then_attached() {
     let (bench, command_id) = asked().await;
-    assert_eq!(
-        bench.stub.names(),
-        ["POST /v1/messages", ASK, "send", ATTACH]
-    );
+    assert_eq!(bench.stub.names(), ["POST /v1/messages", ASK, "send", ATTACH]);
     let ask = &bench.stub.all(ASK)[0];
     assert_eq!(ask.idempotency_key.as_deref(), Some(command_id.as_str()));
     assert_eq!(
@@ -68,10 +54,7 @@ async fn a_question_is_registered_then_sent_then_attached() {
     );
     let sent = &bench.stub.all("send")[0].body;
     assert_eq!(sent["to"], "12025550100");
-    assert_eq!(
-        sent["interactive"]["body"]["text"], ask.body["prompt"]["text"],
-        "what is shown is what is bound"
-    );
+    assert_eq!(sent["interactive"]["body"]["text"], ask.body["prompt"]["text"], "what is shown is what is bound");
     assert_eq!(
         sent["interactive"]["action"]["buttons"],
         json!([{ "type": "reply", "reply": { "id": "yes_n", "title": "Sim" } },
@@ -87,19 +70,9 @@ async fn a_question_is_registered_then_sent_then_attached() {
 async fn a_confirmed_command_is_bound_then_executed_then_reported() {
     let (bench, command_id) = asked().await;
     bench.stub.log.lock().unwrap().clear();
-    assert_eq!(
-        bench.deliver(&text("wamid.yes", "sim")).await.status,
-        StatusCode::OK
-    );
+    assert_eq!(bench.deliver(&text("wamid.yes", "sim")).await.status, StatusCode::OK);
     let result = result_of(&command_id);
-    let names = [
-        "POST /v1/messages",
-        BIND,
-        "execute",
-        &result,
-        "POST /v1/messages",
-        "send",
-    ];
+    let names = ["POST /v1/messages", BIND, "execute", &result, "POST /v1/messages", "send"];
     assert_eq!(bench.stub.names(), names);
     let bind = &bench.stub.all(BIND)[0].body;
     assert_eq!(bind["target"], json!({ "order_id": "123" }));
@@ -109,51 +82,19 @@ async fn a_confirmed_command_is_bound_then_executed_then_reported() {
         bench.stub.all("execute")[0].body,
         json!({ "order_id": "123", "context_ref": { "context_id": "ctx_1", "context_hash": "h" } })
     );
-    assert_eq!(
-        bench.stub.all(&result)[0].body,
-        json!({ "status": "succeeded", "outcome": "succeeded" })
-    );
+    assert_eq!(bench.stub.all(&result)[0].body, json!({ "status": "succeeded", "outcome": "succeeded" }));
     let reply = &bench.stub.all("POST /v1/messages")[1].body;
-    assert_eq!(
-        (&reply["direction"], &reply["expects_reply"]),
-        (&json!("outbound"), &json!(false))
-    );
-    assert_eq!(
-        reply["text"],
-        bench.stub.all("send")[0].body["text"]["body"]
-    );
+    assert_eq!((&reply["direction"], &reply["expects_reply"]), (&json!("outbound"), &json!(false)));
+    assert_eq!(reply["text"], bench.stub.all("send")[0].body["text"]["body"]);
 }
 
 #[tokio::test]
 async fn deliveries_that_repeat_or_overlap_ask_and_execute_once() {
     let (bench, _) = asked().await;
-    let (ask, yes) = (
-        text("wamid.ask", "Cancelar  pedido 123"),
-        text("wamid.yes", "sim"),
-    );
-    let answers = tokio::join!(
-        bench.deliver(&ask),
-        bench.deliver(&yes),
-        bench.deliver(&yes),
-        bench.deliver(&ask)
-    );
-    assert_eq!(
-        [
-            answers.0.status,
-            answers.1.status,
-            answers.2.status,
-            answers.3.status
-        ],
-        [StatusCode::OK; 4]
-    );
-    assert_eq!(
-        (
-            bench.stub.all(ASK).len(),
-            bench.stub.all(BIND).len(),
-            bench.stub.all("execute").len()
-        ),
-        (1, 1, 1)
-    );
+    let (ask, yes) = (text("wamid.ask", "Cancelar  pedido 123"), text("wamid.yes", "sim"));
+    let answers = tokio::join!(bench.deliver(&ask), bench.deliver(&yes), bench.deliver(&yes), bench.deliver(&ask));
+    assert_eq!([answers.0.status, answers.1.status, answers.2.status, answers.3.status], [StatusCode::OK; 4]);
+    assert_eq!((bench.stub.all(ASK).len(), bench.stub.all(BIND).len(), bench.stub.all("execute").len()), (1, 1, 1));
     assert_eq!(bench.stub.all("send").len(), 2, "one question, one reply");
 }
 
@@ -161,86 +102,36 @@ async fn deliveries_that_repeat_or_overlap_ask_and_execute_once() {
 async fn every_step_that_failed_is_taken_up_by_the_next_delivery() {
     for route in ["confirmations", "prompt-message", "commands", "results"] {
         let bench = Bench::new().await;
-        let (ask, yes) = (
-            text("wamid.ask", "cancel order 123"),
-            text("wamid.yes", "sim"),
-        );
+        let (ask, yes) = (text("wamid.ask", "cancel order 123"), text("wamid.yes", "sim"));
         bench.stub.script(|script| {
             script.next.insert(route, vec![(503, json!({}))]);
         });
-        let mut statuses = vec![
-            bench.deliver(&ask).await.status,
-            bench.deliver(&ask).await.status,
-        ];
-        let command_id = bench.stub.all(ASK)[0].body["command"]["command_id"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let mut statuses = vec![bench.deliver(&ask).await.status, bench.deliver(&ask).await.status];
+        let command_id = bench.stub.all(ASK)[0].body["command"]["command_id"].as_str().unwrap().to_owned();
         bench.stub.script(|script| {
-            script
-                .verdicts
-                .insert("wamid.yes".to_owned(), confirmed(&command_id));
+            script.verdicts.insert("wamid.yes".to_owned(), confirmed(&command_id));
         });
-        statuses.extend([
-            bench.deliver(&yes).await.status,
-            bench.deliver(&yes).await.status,
-        ]);
-        let failed = statuses
-            .iter()
-            .filter(|status| **status == StatusCode::SERVICE_UNAVAILABLE)
-            .count();
+        statuses.extend([bench.deliver(&yes).await.status, bench.deliver(&yes).await.status]);
+        let failed = statuses.iter().filter(|status| **status == StatusCode::SERVICE_UNAVAILABLE).count();
         assert_eq!(failed, 1, "{route}: {statuses:?}");
-        assert_eq!(
-            bench.stub.all("send").len(),
-            2,
-            "{route}: one question, one reply"
-        );
+        assert_eq!(bench.stub.all("send").len(), 2, "{route}: one question, one reply");
         assert_eq!(bench.stub.all("execute").len(), 1, "{route}");
-        let attempts: Vec<Value> = bench
-            .stub
-            .all(BIND)
-            .iter()
-            .map(|bind| bind.body.clone())
-            .collect();
-        assert!(
-            attempts.iter().all(|attempt| *attempt == attempts[0]),
-            "{route}: a repeated binding is the same one"
-        );
-        assert_eq!(
-            bench.stub.all(&result_of(&command_id)).last().unwrap().body["outcome"],
-            "succeeded",
-            "{route}"
-        );
+        let attempts: Vec<Value> = bench.stub.all(BIND).iter().map(|bind| bind.body.clone()).collect();
+        assert!(attempts.iter().all(|attempt| *attempt == attempts[0]), "{route}: a repeated binding is the same one");
+        assert_eq!(bench.stub.all(&result_of(&command_id)).last().unwrap().body["outcome"], "succeeded", "{route}");
     }
 }
 
 #[tokio::test]
 async fn what_cannot_be_bound_is_not_executed() {
-    for (code, replies) in [
-        ("already_bound", 0),
-        ("target_mismatch", 1),
-        ("confirmation_expired", 1),
-    ] {
+    for (code, replies) in [("already_bound", 0), ("target_mismatch", 1), ("confirmation_expired", 1)] {
         let (bench, _) = asked().await;
         bench.stub.log.lock().unwrap().clear();
         bench.stub.script(|script| {
-            script
-                .next
-                .insert("commands", vec![(409, json!({ "code": code }))]);
+            script.next.insert("commands", vec![(409, json!({ "code": code }))]);
         });
-        assert_eq!(
-            bench.deliver(&text("wamid.yes", "sim")).await.status,
-            StatusCode::OK,
-            "{code}"
-        );
-        assert_eq!(
-            (
-                bench.stub.all("execute").len(),
-                bench.stub.all("send").len()
-            ),
-            (0, replies),
-            "{code}"
-        );
+        assert_eq!(bench.deliver(&text("wamid.yes", "sim")).await.status, StatusCode::OK, "{code}");
+        assert_eq!((bench.stub.all("execute").len(), bench.stub.all("send").len()), (0, replies), "{code}");
     }
 }
 
@@ -249,23 +140,13 @@ async fn another_process_has_another_attempt_and_does_not_guess() {
     let (bench, command_id) = asked().await;
     let other = bench.another_process();
     bench.stub.log.lock().unwrap().clear();
-    assert_eq!(
-        other.deliver(&text("wamid.yes", "sim")).await.status,
-        StatusCode::OK
-    );
-    assert_eq!(
-        (bench.stub.all(BIND).len(), bench.stub.all("execute").len()),
-        (0, 0)
-    );
+    assert_eq!(other.deliver(&text("wamid.yes", "sim")).await.status, StatusCode::OK);
+    assert_eq!((bench.stub.all(BIND).len(), bench.stub.all("execute").len()), (0, 0));
     assert!(said(&bench.stub.all("send")[0]).contains("Envie o pedido outra vez"));
     // Once both know the command, each binds with its own attempt, so that cscp can tell them apart.
-    other
-        .deliver(&text("wamid.ask", "Cancelar  pedido 123"))
-        .await;
+    other.deliver(&text("wamid.ask", "Cancelar  pedido 123")).await;
     bench.stub.script(|script| {
-        script
-            .verdicts
-            .insert("wamid.yes2".to_owned(), confirmed(&command_id));
+        script.verdicts.insert("wamid.yes2".to_owned(), confirmed(&command_id));
     });
     let yes = text("wamid.yes2", "sim");
     tokio::join!(bench.deliver(&yes), other.deliver(&yes));
@@ -287,31 +168,17 @@ async fn the_other_verdicts_are_explained_once_and_in_registered_words() {
     ] {
         let bench = Bench::new().await;
         bench.stub.script(|script| {
-            script
-                .verdicts
-                .insert("wamid.1".to_owned(), json!({ "code": code }));
+            script.verdicts.insert("wamid.1".to_owned(), json!({ "code": code }));
         });
         for _ in 0..2 {
-            assert_eq!(
-                bench.deliver(&text("wamid.1", "sim")).await.status,
-                StatusCode::OK,
-                "{code}"
-            );
+            assert_eq!(bench.deliver(&text("wamid.1", "sim")).await.status, StatusCode::OK, "{code}");
         }
         let sent = bench.stub.all("send");
         assert_eq!(sent.len(), replies, "{code}");
         if replies == 1 {
             let names = bench.stub.names();
-            assert_eq!(
-                names[..3],
-                ["POST /v1/messages", "POST /v1/messages", "send"],
-                "{code}"
-            );
-            assert_eq!(
-                bench.stub.all("POST /v1/messages")[1].body["text"],
-                said(&sent[0]),
-                "{code}"
-            );
+            assert_eq!(names[..3], ["POST /v1/messages", "POST /v1/messages", "send"], "{code}");
+            assert_eq!(bench.stub.all("POST /v1/messages")[1].body["text"], said(&sent[0]), "{code}");
         }
     }
 }
@@ -320,24 +187,15 @@ async fn the_other_verdicts_are_explained_once_and_in_registered_words() {
 async fn words_that_could_not_be_registered_are_not_sent() {
     let bench = Bench::new().await;
     bench.stub.script(|script| {
-        script
-            .verdicts
-            .insert("wamid.1".to_owned(), json!({ "code": "expired" }));
+        script.verdicts.insert("wamid.1".to_owned(), json!({ "code": "expired" }));
     });
     bench.deliver(&text("wamid.1", "sim")).await;
-    let reply_id = bench.stub.all("POST /v1/messages")[1].body["message_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let reply_id = bench.stub.all("POST /v1/messages")[1].body["message_id"].as_str().unwrap().to_owned();
     for code in ["message_id_reused", "invalid_message"] {
         bench.stub.script(|script| {
             script.problems.insert(reply_id.clone(), (422, code));
         });
-        assert_eq!(
-            bench.deliver(&text("wamid.1", "sim")).await.status,
-            StatusCode::OK,
-            "{code}"
-        );
+        assert_eq!(bench.deliver(&text("wamid.1", "sim")).await.status, StatusCode::OK, "{code}");
     }
     assert_eq!(bench.stub.all("send").len(), 1);
 }
@@ -364,21 +222,9 @@ async fn a_refused_question_is_not_sent() {
     for (code, replies) in [("question_pending", 1), ("prompt_too_long", 0)] {
         let bench = Bench::new().await;
         bench.stub.script(|script| {
-            script
-                .next
-                .insert("confirmations", vec![(409, json!({ "code": code }))]);
+            script.next.insert("confirmations", vec![(409, json!({ "code": code }))]);
         });
-        assert_eq!(
-            bench
-                .deliver(&text("wamid.1", "cancel order 123"))
-                .await
-                .status,
-            StatusCode::OK
-        );
-        assert_eq!(
-            (bench.stub.all("send").len(), bench.stub.all(ATTACH).len()),
-            (replies, 0),
-            "{code}"
-        );
+        assert_eq!(bench.deliver(&text("wamid.1", "cancel order 123")).await.status, StatusCode::OK);
+        assert_eq!((bench.stub.all("send").len(), bench.stub.all(ATTACH).len()), (replies, 0), "{code}");
     }
 }

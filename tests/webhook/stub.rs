@@ -52,15 +52,9 @@ impl Stub {
     pub(crate) async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let stub = Self {
-            url,
-            log: Arc::default(),
-            script: Arc::default(),
-        };
-        let router = Router::new()
-            .fallback(answer)
-            .layer(axum::extract::DefaultBodyLimit::disable())
-            .with_state(stub.clone());
+        let stub = Self { url, log: Arc::default(), script: Arc::default() };
+        let router =
+            Router::new().fallback(answer).layer(axum::extract::DefaultBodyLimit::disable()).with_state(stub.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         stub
     }
@@ -72,31 +66,18 @@ impl Stub {
 
     /// What happened so far, by name.
     pub(crate) fn names(&self) -> Vec<String> {
-        self.log
-            .lock()
-            .unwrap()
-            .iter()
-            .map(|happened| happened.what.clone())
-            .collect()
+        self.log.lock().unwrap().iter().map(|happened| happened.what.clone()).collect()
     }
 
     /// Everything of one name.
     pub(crate) fn all(&self, what: &str) -> Vec<Happened> {
-        self.log
-            .lock()
-            .unwrap()
-            .iter()
-            .filter(|happened| happened.what == what)
-            .cloned()
-            .collect()
+        self.log.lock().unwrap().iter().filter(|happened| happened.what == what).cloned().collect()
     }
 
     /// The ids of the inbound messages that arrived, in order, repeats included.
     pub(crate) fn message_ids(&self) -> Vec<String> {
         let log = self.log.lock().unwrap();
-        let bodies = log
-            .iter()
-            .filter(|happened| happened.what.starts_with("POST /v1/messages"));
+        let bodies = log.iter().filter(|happened| happened.what.starts_with("POST /v1/messages"));
         bodies
             .flat_map(|happened| match &happened.body["messages"] {
                 Value::Array(messages) => messages.clone(),
@@ -109,11 +90,7 @@ impl Stub {
 
     /// Adds to the log.
     pub(crate) fn note(&self, what: &str, idempotency_key: Option<String>, body: Value) {
-        self.log.lock().unwrap().push(Happened {
-            what: what.to_owned(),
-            idempotency_key,
-            body,
-        });
+        self.log.lock().unwrap().push(Happened { what: what.to_owned(), idempotency_key, body });
     }
 }
 
@@ -124,24 +101,10 @@ pub(crate) fn confirmed(command_id: &str) -> Value {
         "target_fingerprint": "fp", "bind_by": "2026-09-21T14:15:00Z" } })
 }
 
-async fn answer(
-    State(stub): State<Stub>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    let header = |name: &str| {
-        headers
-            .get(name)
-            .map(|value| value.to_str().unwrap().to_owned())
-    };
+async fn answer(State(stub): State<Stub>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
     let body: Value = serde_json::from_slice(&body).unwrap();
-    stub.note(
-        &format!("{method} {}", uri.path()),
-        header("idempotency-key"),
-        body.clone(),
-    );
+    stub.note(&format!("{method} {}", uri.path()), header("idempotency-key"), body.clone());
     let mut script = stub.script.lock().unwrap();
     if let Some(status) = script.down {
         return problem(status, "unavailable");
@@ -151,11 +114,7 @@ async fn answer(
     }
     let path: Vec<&str> = uri.path().split('/').skip(1).collect();
     let route = *path.last().unwrap();
-    if let Some((status, body)) = script
-        .next
-        .get_mut(route)
-        .filter(|next| !next.is_empty())
-        .map(|next| next.remove(0))
+    if let Some((status, body)) = script.next.get_mut(route).filter(|next| !next.is_empty()).map(|next| next.remove(0))
     {
         return (StatusCode::from_u16(status).unwrap(), Json(body)).into_response();
     }
@@ -168,12 +127,8 @@ async fn answer(
             if let Some(status) = script.batch_status {
                 return problem(status, "whole_batch");
             }
-            let results: Vec<Value> = body["messages"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|event| script.batch_result(event))
-                .collect();
+            let results: Vec<Value> =
+                body["messages"].as_array().unwrap().iter().map(|event| script.batch_result(event)).collect();
             Json(json!({ "results": results })).into_response()
         }
         ("POST", ["v1", "contexts", "ctx_1", "confirmations"]) => {
@@ -181,9 +136,7 @@ async fn answer(
                                 "expires_at": "2026-09-21T14:18:20Z", "prompt_digest": "d" });
             (StatusCode::CREATED, Json(asked)).into_response()
         }
-        ("PUT", ["v1", "confirmations", "conf_1", "prompt-message"]) => {
-            StatusCode::NO_CONTENT.into_response()
-        }
+        ("PUT", ["v1", "confirmations", "conf_1", "prompt-message"]) => StatusCode::NO_CONTENT.into_response(),
         ("POST", ["v1", "contexts", "ctx_1", "commands"]) => {
             let bound = json!({ "context_ref": { "context_id": "ctx_1", "context_hash": "h" } });
             (StatusCode::CREATED, Json(bound)).into_response()
@@ -207,9 +160,8 @@ impl Script {
             return Err(*problem);
         }
         let verdict = self.verdicts.get(&id).cloned();
-        let verdict = verdict.unwrap_or_else(
-            || json!({ "code": "not_an_answer", "reason": "ordinary", "next": "route" }),
-        );
+        let verdict =
+            verdict.unwrap_or_else(|| json!({ "code": "not_an_answer", "reason": "ordinary", "next": "route" }));
         let duplicate = !self.known.insert(id);
         Ok(
             json!({ "verdict": verdict, "context": { "context_id": "ctx_1", "status": "active" }, "duplicate": duplicate }),

@@ -46,7 +46,9 @@ pub(super) fn judge_named(named: &Named<'_>) -> (Verdict, Option<u32>) {
         (ItemState::Open, Question::Disambiguation { .. }, ButtonAction::Accept | ButtonAction::Refuse) => {
             (named.unsure(Reason::OptionExpected), None)
         }
-        (ItemState::Open | ItemState::Granted { .. }, _, ButtonAction::Choose(_)) => (named.unsure(Reason::NoSuchOption), None),
+        (ItemState::Open | ItemState::Granted { .. }, _, ButtonAction::Choose(_)) => {
+            (named.unsure(Reason::NoSuchOption), None)
+        }
         (ItemState::Open, _, ButtonAction::Accept) => {
             (named.about(VerdictCode::Confirmed, named.strength, Next::BindCommand), None)
         }
@@ -102,15 +104,24 @@ pub(super) fn judge_approval(named: &Named<'_>, approver_id: &PrincipalId) -> Ve
         return named.unsure(Reason::NotEntitled);
     };
     let before = approvals.iter().any(|given| {
-        same_person((&given.approver_id, given.person_id.as_ref()), (&approver.principal_id, approver.person_id.as_ref()))
+        same_person(
+            (&given.approver_id, given.person_id.as_ref()),
+            (&approver.principal_id, approver.person_id.as_ref()),
+        )
     });
     match (&named.item.state, named.action) {
         (ItemState::Open, ButtonAction::Accept) if before => named.decided(Reason::AlreadyApprovedByThisPerson),
         (ItemState::Open, ButtonAction::Accept) => {
             let last = approvals.len() + 1 >= usize::try_from(rule.required).unwrap_or(usize::MAX);
-            named.about(VerdictCode::Approved, named.strength, if last { Next::BindCommand } else { Next::AwaitApprovals })
+            named.about(
+                VerdictCode::Approved,
+                named.strength,
+                if last { Next::BindCommand } else { Next::AwaitApprovals },
+            )
         }
-        (ItemState::Open, ButtonAction::Refuse) => named.about(VerdictCode::Rejected, named.strength, Next::AcknowledgeRefusal),
+        (ItemState::Open, ButtonAction::Refuse) => {
+            named.about(VerdictCode::Rejected, named.strength, Next::AcknowledgeRefusal)
+        }
         (ItemState::Granted { bind_by, .. }, _) if named.now >= *bind_by => {
             named.about(VerdictCode::Expired, Reason::BindWindowClosed, Next::AskAnew)
         }

@@ -16,7 +16,8 @@ impl Turn<'_, '_> {
             return Err(Refusal::ItemNotFound);
         };
         let Some(approver) = entitled(self.world, &item, &request.approver_id).cloned() else {
-            let event = Event::DecisionRefused { item_id: item.item_id.clone(), approver_id: request.approver_id.clone() };
+            let event =
+                Event::DecisionRefused { item_id: item.item_id.clone(), approver_id: request.approver_id.clone() };
             self.record_in(&item.conversation_id, About { message_ids: Vec::new(), ..about_item(&item) }, event);
             return Err(Refusal::ApproverNotEntitled);
         };

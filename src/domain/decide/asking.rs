@@ -134,12 +134,15 @@ impl Turn<'_, '_> {
         let mut choices = Vec::new();
         for (index, (title, target)) in options.iter().enumerate() {
             let normal = normalise(title);
-            let as_number = self.rules.lexicon.read_option(title).filter(|number| usize::try_from(*number) != Ok(index + 1));
+            let as_number =
+                self.rules.lexicon.read_option(title).filter(|number| usize::try_from(*number) != Ok(index + 1));
             if normal.is_empty() || titles.contains(&normal) || as_number.is_some() {
                 return Err(Refusal::OptionsAmbiguous);
             }
             if canonical(target).len() > MAX_VALUE_BYTES {
-                return Err(Refusal::LimitExceeded { limit: format!("options/{index}/target: at most {MAX_VALUE_BYTES} bytes") });
+                return Err(Refusal::LimitExceeded {
+                    limit: format!("options/{index}/target: at most {MAX_VALUE_BYTES} bytes"),
+                });
             }
             choices.push(Choice { target: target.clone(), title_digest: title_digest(title_key, &normal) });
             titles.push(normal);
@@ -154,7 +157,11 @@ pub(super) fn title_digest(key: &Digest, normalised: &str) -> Digest {
 }
 
 /// The fingerprint of a command under `key`, as policy wants it made.
-pub fn fingerprint_of(key: &Digest, spec: &CommandSpec, rules: &CommandRules) -> Result<(String, FingerprintOrigin), Refusal> {
+pub fn fingerprint_of(
+    key: &Digest,
+    spec: &CommandSpec,
+    rules: &CommandRules,
+) -> Result<(String, FingerprintOrigin), Refusal> {
     let strict = rules.class >= SafetyClass::S2;
     let computed = |target: &Value| {
         let covered = material(target, &rules.material_fields)?;
@@ -174,7 +181,8 @@ pub fn fingerprint_of(key: &Digest, spec: &CommandSpec, rules: &CommandRules) ->
 /// What readers of the slots see of an open question: what RFC VIII.B asks to be stored, and no secret.
 #[must_use]
 pub(super) fn slot_copy(item: &PendingItem) -> Value {
-    let mut copy = json!({"item_id": item.item_id.as_str(), "requested_at": item.asked_at, "expires_at": item.expires_at});
+    let mut copy =
+        json!({"item_id": item.item_id.as_str(), "requested_at": item.asked_at, "expires_at": item.expires_at});
     match &item.question {
         Question::Confirmation { command } | Question::Approval { command, .. } => {
             copy["command_id"] = json!(command.command_id);
@@ -193,7 +201,9 @@ fn with_default_buttons(prompt: &ShownPrompt, what: &AskWhat) -> ShownPrompt {
     let mut prompt = prompt.clone();
     if let AskWhat::Disambiguation(options) = what {
         let rows = (1_u8..).zip(options);
-        prompt.buttons = rows.map(|(option, (title, _))| Button { title: title.clone(), action: ButtonAction::Choose(option) }).collect();
+        prompt.buttons = rows
+            .map(|(option, (title, _))| Button { title: title.clone(), action: ButtonAction::Choose(option) })
+            .collect();
     }
     prompt
 }

@@ -29,7 +29,8 @@ impl Turn<'_, '_> {
         if let Some(bound) = self.world.commands.get(&request.command.command_id).cloned() {
             return self.bind_again(&context, request, &bound);
         }
-        let key_taken = self.world.commands.values().any(|command| command.idempotency_key == request.command.idempotency_key);
+        let key_taken =
+            self.world.commands.values().any(|command| command.idempotency_key == request.command.idempotency_key);
         if key_taken {
             return self.refuse(&context, request, BindRefusal::IdempotencyKeyTaken, Refusal::CommandConflict);
         }
@@ -44,7 +45,13 @@ impl Turn<'_, '_> {
         Ok(self.spend(&context, request, rules, grants, fingerprint, message_ids))
     }
 
-    fn refuse(&mut self, context: &ContextRecord, request: &Bind, reason: BindRefusal, refusal: Refusal) -> Result<Answer, Refusal> {
+    fn refuse(
+        &mut self,
+        context: &ContextRecord,
+        request: &Bind,
+        reason: BindRefusal,
+        refusal: Refusal,
+    ) -> Result<Answer, Refusal> {
         let about = About {
             command_id: Some(request.command.command_id.clone()),
             correlation_id: request.correlation_id.clone().or_else(|| context.trace.correlation_id.clone()),
@@ -62,7 +69,12 @@ impl Turn<'_, '_> {
     }
 
     /// The same attempt with the same content replays; everything else is a double spend or a conflict.
-    fn bind_again(&mut self, context: &ContextRecord, request: &Bind, bound: &CommandRecord) -> Result<Answer, Refusal> {
+    fn bind_again(
+        &mut self,
+        context: &ContextRecord,
+        request: &Bind,
+        bound: &CommandRecord,
+    ) -> Result<Answer, Refusal> {
         if bound.attempt_id != request.attempt_id {
             return self.refuse(context, request, BindRefusal::AlreadyBound, Refusal::AlreadyBound);
         }
@@ -78,13 +90,18 @@ impl Turn<'_, '_> {
     }
 
     fn same_target(&self, request: &Bind, bound: &CommandRecord) -> bool {
-        let rules = CommandRules { material_fields: bound.material_fields.clone(), ..self.rules.policy.command(bound.name.as_str(), Some(bound.class)) };
-        fingerprint_of(&bound.fingerprint.key, &request.command, &rules).is_ok_and(|(value, _)| value == bound.fingerprint.value)
+        let rules = CommandRules {
+            material_fields: bound.material_fields.clone(),
+            ..self.rules.policy.command(bound.name.as_str(), Some(bound.class))
+        };
+        fingerprint_of(&bound.fingerprint.key, &request.command, &rules)
+            .is_ok_and(|(value, _)| value == bound.fingerprint.value)
     }
 
     /// The messages that shaped the command must be messages of this conversation.
     fn known_messages(&self, context: &ContextRecord, request: &Bind) -> Result<Vec<MessageId>, Refusal> {
-        let known = |key: &Digest| self.world.messages.get(key).is_some_and(|m| m.conversation_id == context.conversation_id);
+        let known =
+            |key: &Digest| self.world.messages.get(key).is_some_and(|m| m.conversation_id == context.conversation_id);
         match request.message_ids.iter().position(|(_, key)| !known(key)) {
             Some(index) => Err(Refusal::UnknownMessage { index }),
             None => Ok(request.message_ids.iter().map(|(id, _)| id.clone()).collect()),
@@ -95,10 +112,17 @@ impl Turn<'_, '_> {
     fn rules_for(&self, request: &Bind, context: &ContextRecord) -> CommandRules {
         let today = self.rules.policy.command(request.command.name.as_str(), request.command.raised_class);
         let asked = items_of(self.world, context, request).filter_map(PendingItem::command);
-        asked.filter(|command| command.name == request.command.name).fold(today, |rules, command| rules.stricter(&command.rules))
+        asked
+            .filter(|command| command.name == request.command.name)
+            .fold(today, |rules, command| rules.stricter(&command.rules))
     }
 
-    fn grants(&self, request: &Bind, context: &ContextRecord, rules: &CommandRules) -> Result<Grants, (BindRefusal, Refusal)> {
+    fn grants(
+        &self,
+        request: &Bind,
+        context: &ContextRecord,
+        rules: &CommandRules,
+    ) -> Result<Grants, (BindRefusal, Refusal)> {
         let mut grants = Grants::default();
         let confirmation = newest(items_of(self.world, context, request), ItemKind::Confirmation);
         // A question that was asked counts even where policy would not have asked it.
@@ -142,14 +166,16 @@ impl Turn<'_, '_> {
         missing: (BindRefusal, Refusal),
     ) -> Result<PendingItem, (BindRefusal, Refusal)> {
         let Some(item) = item else { return Err(missing) };
-        let (ItemState::Granted { bind_by, .. }, Question::Approval { approvals, .. }) = (&item.state, &item.question) else {
+        let (ItemState::Granted { bind_by, .. }, Question::Approval { approvals, .. }) = (&item.state, &item.question)
+        else {
             return Err(missing);
         };
         if self.now >= *bind_by {
             return Err((BindRefusal::ApprovalExpired, Refusal::ApprovalExpired { bind_by: *bind_by }));
         }
         let requester_same = self.world.identity_epoch(&item.actor_id) == item.identity_epoch;
-        let approvers_same = approvals.iter().all(|given| self.world.identity_epoch(&given.approver_id) == given.identity_epoch);
+        let approvers_same =
+            approvals.iter().all(|given| self.world.identity_epoch(&given.approver_id) == given.identity_epoch);
         if !requester_same || !approvers_same {
             return Err((BindRefusal::IdentityChanged, Refusal::IdentityChanged));
         }
@@ -157,7 +183,9 @@ impl Turn<'_, '_> {
         if let (Question::Approval { rule, .. }, Some(demanded)) = (&mut strict.question, &rules.approval) {
             *rule = demanded.clone();
         }
-        let entitled = approvals.iter().filter(|given| super::answering::entitled(self.world, &strict, &given.approver_id).is_some());
+        let entitled = approvals
+            .iter()
+            .filter(|given| super::answering::entitled(self.world, &strict, &given.approver_id).is_some());
         let required = rules.approval.as_ref().map_or(1, |rule| rule.required);
         if entitled.count() < usize::try_from(required).unwrap_or(usize::MAX) {
             return Err(missing);
@@ -167,7 +195,12 @@ impl Turn<'_, '_> {
     }
 
     /// The fingerprint kept with the command: the confirmation's own, or a fresh one where none was asked.
-    fn own_fingerprint(&mut self, request: &Bind, grants: &Grants, rules: &CommandRules) -> Result<TargetFingerprint, Refusal> {
+    fn own_fingerprint(
+        &mut self,
+        request: &Bind,
+        grants: &Grants,
+        rules: &CommandRules,
+    ) -> Result<TargetFingerprint, Refusal> {
         let spent = grants.confirmation.as_ref().or(grants.approval.as_ref()).and_then(PendingItem::command);
         if let Some(command) = spent {
             return Ok(command.fingerprint.clone());
@@ -300,18 +333,20 @@ fn agrees(request: &Bind, item: &PendingItem, rules: &CommandRules) -> Result<()
     if !covers(agreed, rules) {
         return Err((BindRefusal::ConfirmationRequired, Refusal::ConfirmationRequired));
     }
-    let (value, _) = fingerprint_of(&agreed.fingerprint.key, &request.command, &agreed.rules).map_err(|refusal| match refusal {
-        // A field that was agreed to and is gone is a change of target, not bad input.
-        Refusal::TargetFieldMissing { .. } => mismatch(),
-        other => (BindRefusal::TargetMismatch, other),
-    })?;
+    let (value, _) =
+        fingerprint_of(&agreed.fingerprint.key, &request.command, &agreed.rules).map_err(|refusal| match refusal {
+            // A field that was agreed to and is gone is a change of target, not bad input.
+            Refusal::TargetFieldMissing { .. } => mismatch(),
+            other => (BindRefusal::TargetMismatch, other),
+        })?;
     if value == agreed.fingerprint.value { Ok(()) } else { Err(mismatch()) }
 }
 
 /// Whether the fingerprint covers every field that policy calls material by now. An empty list covers everything.
 fn covers(agreed: &ProposedCommand, rules: &CommandRules) -> bool {
     let fields = &agreed.rules.material_fields;
-    fields.is_empty() || (!rules.material_fields.is_empty() && rules.material_fields.iter().all(|field| fields.contains(field)))
+    fields.is_empty()
+        || (!rules.material_fields.is_empty() && rules.material_fields.iter().all(|field| fields.contains(field)))
 }
 
 fn envelope_digest(key: &Digest, envelope: &Envelope) -> Digest {
@@ -332,4 +367,3 @@ pub(super) fn about_command(command: &CommandRecord) -> About {
         ..About::default()
     }
 }
-

@@ -13,10 +13,20 @@ use crate::domain::world::is_live;
 impl Turn<'_, '_> {
     /// Expires every context and question of a conversation whose deadline has come. At the deadline it is over.
     pub(super) fn expire_due(&mut self, conversation_id: &ConversationId) {
-        let due: Vec<ContextRecord> =
-            self.world.contexts.values().filter(|c| c.conversation_id == *conversation_id && c.is_due(self.now)).cloned().collect();
+        let due: Vec<ContextRecord> = self
+            .world
+            .contexts
+            .values()
+            .filter(|c| c.conversation_id == *conversation_id && c.is_due(self.now))
+            .cloned()
+            .collect();
         for context in due {
-            self.transit(&context.context_id, LifecycleEvent::DeadlineReached, State::Expired { at: self.now }, context.expires_at);
+            self.transit(
+                &context.context_id,
+                LifecycleEvent::DeadlineReached,
+                State::Expired { at: self.now },
+                context.expires_at,
+            );
             self.end_items(&context.context_id, |item| match item.state {
                 ItemState::Open => ItemState::Expired { at: context.expires_at },
                 _ => ItemState::Voided { at: context.expires_at, reason: VoidReason::ContextExpired },
@@ -108,9 +118,9 @@ impl Turn<'_, '_> {
 
 fn answered_by(state: &ItemState) -> Option<&crate::domain::id::MessageId> {
     match state {
-        ItemState::Granted { by_message, .. } | ItemState::Refused { by_message, .. } | ItemState::Selected { by_message, .. } => {
-            by_message.as_ref()
-        }
+        ItemState::Granted { by_message, .. }
+        | ItemState::Refused { by_message, .. }
+        | ItemState::Selected { by_message, .. } => by_message.as_ref(),
         ItemState::Open | ItemState::Spent { .. } | ItemState::Expired { .. } | ItemState::Voided { .. } => None,
     }
 }

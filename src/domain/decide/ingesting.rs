@@ -142,7 +142,9 @@ impl Turn<'_, '_> {
     fn after_activity(&self, context: &ContextRecord, code: VerdictCode) -> Timestamp {
         let counts = code == VerdictCode::NotAnAnswer || code.is_acceptance();
         match context.state.status() {
-            Status::Active | Status::Pending if counts => context.extended(self.now, self.rules.policy.pack().context.ttl_seconds),
+            Status::Active | Status::Pending if counts => {
+                context.extended(self.now, self.rules.policy.pack().context.ttl_seconds)
+            }
             Status::Active | Status::Pending | Status::Blocked | Status::Expired | Status::Closed => context.expires_at,
         }
     }
@@ -165,7 +167,11 @@ impl Turn<'_, '_> {
     /// News about the person: the epoch rises, and what was asked of the earlier identity is void.
     fn identity_news(&mut self, message: &MessageEvent) {
         let principal = self.changed_identity(&message.actor_id, message.system.as_ref());
-        let about = About { actor_id: Some(message.actor_id.clone()), message_ids: vec![message.message_id.clone()], ..About::default() };
+        let about = About {
+            actor_id: Some(message.actor_id.clone()),
+            message_ids: vec![message.message_id.clone()],
+            ..About::default()
+        };
         let event = Event::PrincipalChanged { principal, identity_changed: true };
         self.record(StreamKey::Principal(message.actor_id.clone()), about, event);
         let asked = |item: &&PendingItem| {
@@ -202,14 +208,21 @@ impl Turn<'_, '_> {
         };
         let mut verdict = Verdict::plain(VerdictCode::Registered, reason, Next::Send);
         verdict.item_id.clone_from(&message.prompt_for);
-        let context_id = self.world.open_context(&message.conversation_id, &message.actor_id).map(|c| c.context_id.clone());
+        let context_id =
+            self.world.open_context(&message.conversation_id, &message.actor_id).map(|c| c.context_id.clone());
         let record = kept(message, key, Reading::Other, verdict.clone(), context_id.clone(), self.now);
         self.record_message(message, context_id.as_ref(), Event::MessageRegistered { message: record, question });
         Ok(self.turn_answer(message, verdict, context_id.as_ref(), false))
     }
 
     /// The answer: the verdict with its item and context as they stand now.
-    fn turn_answer(&self, message: &MessageEvent, verdict: Verdict, context_id: Option<&ContextId>, duplicate: bool) -> Answer {
+    fn turn_answer(
+        &self,
+        message: &MessageEvent,
+        verdict: Verdict,
+        context_id: Option<&ContextId>,
+        duplicate: bool,
+    ) -> Answer {
         let item = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id));
         let own = |_: &&PendingItem| !verdict.is_about_stranger();
         let context = context_id

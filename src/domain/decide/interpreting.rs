@@ -118,7 +118,9 @@ impl Reader<'_> {
     fn text(&self, text: &str, reading: &Reading) -> Judged {
         match (self.quoted(), &self.message.reply_to) {
             (Some(item), _) => self.quoting(item, text, reading),
-            (None, Some(_)) if is_polar(reading) || self.picks(text).is_some() => nothing_open(Reason::QuotesOtherMessage),
+            (None, Some(_)) if is_polar(reading) || self.picks(text).is_some() => {
+                nothing_open(Reason::QuotesOtherMessage)
+            }
             (None, Some(_)) => ordinary(Reason::OrdinaryMessage),
             (None, None) => self.bare(text, reading),
         }
@@ -277,7 +279,9 @@ impl Reader<'_> {
             ItemState::Expired { .. } => too_late(self.world, last),
             ItemState::Voided { reason: VoidReason::ContextExpired, .. } => too_late(self.world, last),
             // "Yes… no, wait": a refusal takes an unspent grant back under the same conditions.
-            ItemState::Granted { .. } if matches!(reading, Reading::Negative { .. }) => self.bare_answer(last, ButtonAction::Refuse),
+            ItemState::Granted { .. } if matches!(reading, Reading::Negative { .. }) => {
+                self.bare_answer(last, ButtonAction::Refuse)
+            }
             _ => nothing_open(self.why_nothing()),
         }
     }
@@ -309,7 +313,8 @@ fn is_polar(reading: &Reading) -> bool {
 
 /// The verdict about an item whose time is over.
 pub(super) fn too_late(world: &World, item: &PendingItem) -> Judged {
-    let context_over = world.contexts.get(&item.context_id).is_some_and(|context| context.expires_at <= item.expires_at);
+    let context_over =
+        world.contexts.get(&item.context_id).is_some_and(|context| context.expires_at <= item.expires_at);
     let reason = if context_over { Reason::ContextExpired } else { Reason::QuestionExpired };
     (Verdict::about(VerdictCode::Expired, reason, Next::AskAnew, &item.item_id), None)
 }
@@ -318,7 +323,10 @@ pub(super) fn too_late(world: &World, item: &PendingItem) -> Judged {
 fn option_of(item: &PendingItem, text: &str, rules: &Rules<'_>) -> Option<u8> {
     let Question::Disambiguation { options, title_key, .. } = &item.question else { return None };
     let digest = super::asking::title_digest(title_key, &normalise(text));
-    let by_title = options.iter().position(|option| option.title_digest.same(&digest)).and_then(|index| u32::try_from(index + 1).ok());
+    let by_title = options
+        .iter()
+        .position(|option| option.title_digest.same(&digest))
+        .and_then(|index| u32::try_from(index + 1).ok());
     let number = by_title.or_else(|| rules.lexicon.read_option(text))?;
     u8::try_from(number).ok().filter(|number| usize::from(*number) <= options.len() && *number > 0)
 }

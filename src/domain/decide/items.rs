@@ -34,7 +34,8 @@ impl Turn<'_, '_> {
                 self.settle(&item, ItemState::Refused { at: self.now, by_message, revoked: !item.is_open() });
             }
             VerdictCode::Ambiguous if verdict.reason == Reason::NotEntitled => {
-                let event = Event::DecisionRefused { item_id: item.item_id.clone(), approver_id: message.actor_id.clone() };
+                let event =
+                    Event::DecisionRefused { item_id: item.item_id.clone(), approver_id: message.actor_id.clone() };
                 let about = About { message_ids: vec![message.message_id.clone()], ..about_item(&item) };
                 self.record_in(&item.conversation_id, about, event);
             }
@@ -92,7 +93,11 @@ impl Turn<'_, '_> {
             self.settle_with(item, state, Some(decision));
         } else {
             let about = About { message_ids: decision.message_id.clone().into_iter().collect(), ..about_item(item) };
-            self.record_in(&item.conversation_id, about, Event::ApprovalGiven { item_id: item.item_id.clone(), decision });
+            self.record_in(
+                &item.conversation_id,
+                about,
+                Event::ApprovalGiven { item_id: item.item_id.clone(), decision },
+            );
         }
     }
 
@@ -119,7 +124,11 @@ impl Turn<'_, '_> {
         }
         let prompt = Prompt { message_id: Some(request.message_id.clone()), sent_at: Some(sent_at), registered_at };
         let about = About { message_ids: vec![request.message_id.clone()], ..about_item(&item) };
-        self.record_in(&item.conversation_id, about, Event::PromptAttached { item_id: request.item_id.clone(), prompt });
+        self.record_in(
+            &item.conversation_id,
+            about,
+            Event::PromptAttached { item_id: request.item_id.clone(), prompt },
+        );
         self.item_answer(&request.item_id)
     }
 
@@ -143,9 +152,10 @@ impl Turn<'_, '_> {
             ItemState::Expired { .. } => Err(Refusal::ItemExpired),
             ItemState::Voided { reason: VoidReason::IdentityChanged, .. } => Err(Refusal::IdentityChanged),
             ItemState::Voided { reason, .. } => Err(Refusal::ItemVoided { reason: reason.as_str().to_owned() }),
-            ItemState::Granted { .. } | ItemState::Refused { .. } | ItemState::Selected { .. } | ItemState::Spent { .. } => {
-                Err(Refusal::AlreadyDecided { state: item.state_word().to_owned() })
-            }
+            ItemState::Granted { .. }
+            | ItemState::Refused { .. }
+            | ItemState::Selected { .. }
+            | ItemState::Spent { .. } => Err(Refusal::AlreadyDecided { state: item.state_word().to_owned() }),
         }
     }
 }

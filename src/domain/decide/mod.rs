@@ -33,7 +33,7 @@ pub use asking::fingerprint_of;
 pub use interpreting::{Interpretation, interpret};
 
 /// The rules in force for one tenant.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Rules<'a> {
     /// The tenant's packs.
     pub policy: PolicyView<'a>,
@@ -54,7 +54,13 @@ pub struct Decision {
 ///
 /// `world` must hold what [`Operation::needs`] names, loaded under the lock; `now` must have been read under the
 /// lock and be no earlier than the stream's last entry.
-pub fn decide(world: &mut World, operation: &Operation, rules: &Rules<'_>, now: Timestamp, ids: &mut Ids<'_>) -> Decision {
+pub fn decide(
+    world: &mut World,
+    operation: &Operation,
+    rules: &Rules<'_>,
+    now: Timestamp,
+    ids: &mut Ids<'_>,
+) -> Decision {
     let mut turn = Turn { world, rules, now, ids, events: Vec::new() };
     let result = match operation {
         Operation::Ingest(message) => turn.ingest(message),
@@ -73,7 +79,11 @@ pub fn decide(world: &mut World, operation: &Operation, rules: &Rules<'_>, now: 
             Ok(Answer::Done)
         }
         Operation::RecordRead(request) => {
-            turn.record(StreamKey::Access(request.reader.clone()), About::default(), Event::ReadRecorded { read: request.read.clone() });
+            turn.record(
+                StreamKey::Access(request.reader.clone()),
+                About::default(),
+                Event::ReadRecorded { read: request.read.clone() },
+            );
             Ok(Answer::Done)
         }
     };

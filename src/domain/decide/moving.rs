@@ -16,8 +16,10 @@ impl Turn<'_, '_> {
         }
         let patch = request.slots.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let (conversation_id, actor_id) = (request.conversation_id.clone(), request.actor_id.clone());
-        let mut context = self.new_context(conversation_id, actor_id, request.cause.clone(), request.correlation_id.clone());
-        let stored = slotting::stored_form(self.rules, &self.world.tenant_key, &context.slots, &patch, CredentialKind::Handler)?;
+        let mut context =
+            self.new_context(conversation_id, actor_id, request.cause.clone(), request.correlation_id.clone());
+        let stored =
+            slotting::stored_form(self.rules, &self.world.tenant_key, &context.slots, &patch, CredentialKind::Handler)?;
         context.slots = stored.into_iter().filter(|(_, value)| !value.is_null()).collect();
         context.extensions.clone_from(&request.extensions);
         self.record_context(&context);
@@ -38,7 +40,12 @@ impl Turn<'_, '_> {
     }
 
     /// Blocks a context: what was open is void, and the deadline becomes the blocked timeout.
-    pub(super) fn block(&mut self, context: &ContextRecord, on: BlockedOn, by_command: Option<CommandId>) -> Result<(), Refusal> {
+    pub(super) fn block(
+        &mut self,
+        context: &ContextRecord,
+        on: BlockedOn,
+        by_command: Option<CommandId>,
+    ) -> Result<(), Refusal> {
         let timeout = self.rules.policy.pack().context.blocked_timeout_seconds;
         let expires_at = context.within_lifetime(self.now.plus_seconds(timeout));
         let to = State::Blocked { on, since: self.now, by_command };

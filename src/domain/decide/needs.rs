@@ -21,7 +21,9 @@ impl Operation {
             Self::Ask(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
             Self::AttachPrompt(request) => of_item(&request.item_id),
             Self::Cancel(request) => of_item(&request.item_id),
-            Self::DecideApproval(request) => Needs { principals: vec![request.approver_id.clone()], ..of_item(&request.item_id) },
+            Self::DecideApproval(request) => {
+                Needs { principals: vec![request.approver_id.clone()], ..of_item(&request.item_id) }
+            }
             Self::Bind(request) => Needs {
                 context: Some(request.context_id.clone()),
                 command: Some(request.command.command_id.clone()),
@@ -40,7 +42,9 @@ impl Operation {
             Self::Sweep(request) => {
                 Needs { streams: vec![StreamKey::Conversation(request.conversation_id.clone())], ..Needs::default() }
             }
-            Self::RecordRead(request) => Needs { streams: vec![StreamKey::Access(request.reader.clone())], ..Needs::default() },
+            Self::RecordRead(request) => {
+                Needs { streams: vec![StreamKey::Access(request.reader.clone())], ..Needs::default() }
+            }
         }
     }
 }
@@ -52,7 +56,8 @@ fn of_item(item_id: &crate::domain::id::ItemId) -> Needs {
 /// A tap or a quote may name an item of another conversation (an approver answers where the approver writes), so
 /// what it names is looked up before locking: at most one item, hence at most two conversations.
 fn ingest_needs(message: &MessageEvent, key: crate::domain::canonical::Digest) -> Needs {
-    let tapped = message.button_id.as_deref().and_then(read_button_id).map(|button| ItemRef::Nonce(button.nonce_digest));
+    let tapped =
+        message.button_id.as_deref().and_then(read_button_id).map(|button| ItemRef::Nonce(button.nonce_digest));
     let quoted = message.reply_to.clone().map(ItemRef::Prompt);
     let asked_again = message.prompt_for.clone().map(ItemRef::Id);
     let mut streams = vec![StreamKey::Conversation(message.conversation_id.clone())];

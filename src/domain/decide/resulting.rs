@@ -49,10 +49,17 @@ impl Turn<'_, '_> {
     }
 
     /// What a result does to the context: an end clears what the command was pending on and lifts its own block.
-    fn follow(&mut self, context: &ContextRecord, command: &CommandRecord, request: &RecordResult) -> Result<(), Refusal> {
+    fn follow(
+        &mut self,
+        context: &ContextRecord,
+        command: &CommandRecord,
+        request: &RecordResult,
+    ) -> Result<(), Refusal> {
         if !request.outcome.is_terminal() {
             return match (&context.state, request.waiting_on) {
-                (State::Active | State::Pending { .. }, Some(on)) => self.block(context, on, Some(command.command_id.clone())),
+                (State::Active | State::Pending { .. }, Some(on)) => {
+                    self.block(context, on, Some(command.command_id.clone()))
+                }
                 _ => Ok(()),
             };
         }
@@ -64,7 +71,8 @@ impl Turn<'_, '_> {
         for item in items {
             self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::CommandEnded });
         }
-        let own_block = matches!(&context.state, State::Blocked { by_command: Some(by), .. } if *by == command.command_id);
+        let own_block =
+            matches!(&context.state, State::Blocked { by_command: Some(by), .. } if *by == command.command_id);
         if request.close_context {
             return self.close(context, CloseReason::CommandEnded);
         }

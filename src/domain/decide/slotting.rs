@@ -12,7 +12,8 @@ use crate::domain::operation::{Answer, ChangeSlots, CredentialKind};
 use crate::domain::policy::SlotStorage;
 use crate::domain::refusal::Refusal;
 use crate::domain::slots::{
-    ACTIVE_INTENT, ACTIVE_TARGET, MAX_SLOTS, MAX_TOTAL_BYTES, MAX_VALUE_BYTES, SlotClass, SlotError, Slots, WORK_ITEM_ID, classify,
+    ACTIVE_INTENT, ACTIVE_TARGET, MAX_SLOTS, MAX_TOTAL_BYTES, MAX_VALUE_BYTES, SlotClass, SlotError, Slots,
+    WORK_ITEM_ID, classify,
 };
 
 impl Turn<'_, '_> {
@@ -24,7 +25,8 @@ impl Turn<'_, '_> {
         if context.state.status() != Status::Blocked {
             usable(&context)?;
         }
-        let stored = stored_form(self.rules, &self.world.tenant_key, &context.slots, &request.patch, request.credential)?;
+        let stored =
+            stored_form(self.rules, &self.world.tenant_key, &context.slots, &request.patch, request.credential)?;
         if !stored.is_empty() {
             self.write_slots(&request.context_id, stored, None);
         }
@@ -112,7 +114,8 @@ fn check_shape(rules: &Rules<'_>, name: &str, value: &Value) -> Result<(), SlotE
 fn check_total(current: &Slots, changes: &Slots) -> Result<(), Refusal> {
     let kept = current.iter().filter(|(name, _)| !changes.contains_key(*name));
     let all = kept.chain(changes.iter().filter(|(_, value)| !value.is_null()));
-    let (count, bytes) = all.fold((0, 0), |(count, bytes), (name, value)| (count + 1, bytes + name.len() + canonical(value).len()));
+    let (count, bytes) =
+        all.fold((0, 0), |(count, bytes), (name, value)| (count + 1, bytes + name.len() + canonical(value).len()));
     let limit = match (count > MAX_SLOTS, bytes > MAX_TOTAL_BYTES) {
         (true, _) => format!("{MAX_SLOTS} slots"),
         (_, true) => format!("{MAX_TOTAL_BYTES} bytes in all"),

@@ -36,11 +36,7 @@ impl RedactionRules {
             true => self.0.get(EXTENSIONS),
             false => None,
         };
-        self.0
-            .get(slot)
-            .or_else(fallback)
-            .copied()
-            .unwrap_or(RedactionMethod::Hide)
+        self.0.get(slot).or_else(fallback).copied().unwrap_or(RedactionMethod::Hide)
     }
 }
 

@@ -1,4 +1,24 @@
-//! cscp: memory and safety catch between a WhatsApp conversation and the commands it triggers.
+//! cscp: the memory and the safety catch between a WhatsApp conversation and the commands it triggers.
+//!
+//! An implementation of RFC-WF-0034 (Conversation State & Context Persistence). `docs/ARCHITECTURE.md` is the guided
+//! tour; this is the map:
+//!
+//! ```text
+//! domain    ← state_layer ← evidence ← storage (port) ← service ← {http, console, cli}
+//! ```
+//!
+//! - [`domain`]: what the RFC says, as pure functions over values. Start at [`domain::decide::decide`].
+//! - [`evidence`]: entries, hash chains, verification. Pure too.
+//! - [`packs`]: reading policy packs from files.
+//! - [`storage`]: the port, the committer that decides under the lock, and the adapters.
+//! - [`service`]: use cases.
+//! - [`http`]: the wire. [`cli`]: commands, and the only place that names an adapter.
+//!
+//! **Architecture invariant:** left never names right; `tests/tidy` keeps it.
+//! **Architecture invariant:** nothing is decided outside [`domain::decide`], and nothing is acknowledged before its
+//! transaction has committed.
 
 pub mod domain;
+pub mod evidence;
 pub mod packs;
+pub mod storage;

@@ -342,7 +342,7 @@ mod tests {
         assert_ne!(commit(Purpose::Frame, &salt, b"x"), commit(Purpose::Payload, &salt, b"x"));
         assert_eq!(
             hash(Purpose::Nonce, &[b"abc"]).to_hex(),
-            "c4d9b14cd5ec14bd9ab1ac01cf4c6b6cd1bcf1ba55b1c8ce3c9e07cc0a0ee0b5"
+            "b7194bc5a20d532bbf8b12986a62d38ba0e58e672ee156a2880d3d5b6f0d952c"
         );
     }
 

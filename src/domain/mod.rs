@@ -21,6 +21,7 @@ pub mod policy;
 pub mod principal;
 pub mod prompt;
 pub mod refusal;
+pub mod rulebook;
 pub mod slots;
 pub mod time;
 pub mod verdict;

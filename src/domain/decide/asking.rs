@@ -180,7 +180,7 @@ pub fn fingerprint_of(
 
 /// What readers of the slots see of an open question: what RFC VIII.B asks to be stored, and no secret.
 #[must_use]
-pub(super) fn slot_copy(item: &PendingItem) -> Value {
+pub fn slot_copy(item: &PendingItem) -> Value {
     let mut copy =
         json!({"item_id": item.item_id.as_str(), "requested_at": item.asked_at, "expires_at": item.expires_at});
     match &item.question {

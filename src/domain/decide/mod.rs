@@ -29,8 +29,9 @@ use super::refusal::Refusal;
 use super::time::Timestamp;
 use super::world::World;
 
-pub use asking::fingerprint_of;
+pub use asking::{fingerprint_of, slot_copy};
 pub use interpreting::{Interpretation, interpret};
+pub use resulting::result_copy;
 
 /// The rules in force for one tenant.
 #[derive(Debug)]

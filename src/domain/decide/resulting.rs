@@ -1,6 +1,6 @@
 //! Results: how a bound command stands. Always recorded; a terminal context does not move.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Turn;
 use super::binding::about_command;
@@ -28,12 +28,7 @@ impl Turn<'_, '_> {
             at: self.now,
         };
         let context = self.world.contexts.get(&command.context_id).filter(|c| c.state.status().is_open()).cloned();
-        let slot = context.as_ref().filter(|_| self.stores_results()).map(|_| {
-            json!({
-                "command_id": command.command_id, "command_name": command.name, "status": result.status,
-                "outcome": result.outcome, "summary": result.summary, "at": result.at,
-            })
-        });
+        let slot = context.as_ref().filter(|_| self.stores_results()).map(|_| slot_copy(&command, &result));
         let event = Event::ResultRecorded { command_id: command.command_id.clone(), result, slot };
         self.record_in(&command.conversation_id, about_command(&command), event);
         if let Some(context) = context {
@@ -78,4 +73,21 @@ impl Turn<'_, '_> {
         }
         if own_block { self.unblock(context) } else { Ok(()) }
     }
+}
+
+/// What readers of the slots see of a command's newest result, if it has one.
+#[must_use]
+pub fn result_copy(command: &CommandRecord) -> Option<Value> {
+    command.results.last().map(|result| slot_copy(command, result))
+}
+
+fn slot_copy(command: &CommandRecord, result: &CommandResult) -> Value {
+    let mut copy = json!({
+        "command_id": command.command_id, "command_name": command.name, "status": result.status,
+        "outcome": result.outcome, "at": result.at,
+    });
+    if let Some(summary) = &result.summary {
+        copy["summary"] = json!(summary);
+    }
+    copy
 }

@@ -1,0 +1,79 @@
+//! The rules of every tenant: policy packs and the lexicons they name, loaded together.
+
+use std::collections::HashMap;
+
+use super::decide::Rules;
+use super::lexicon::{Lexicon, LexiconError, LexiconFile};
+use super::policy::{PolicyBook, PolicyScope};
+
+/// A pack names lexicons that do not fit together, or that do not exist.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RulebookError {
+    /// A lexicon that no file provides.
+    #[error("pack {pack_id}: answers.lexicons names {locale}, and no lexicon file has that locale")]
+    NoSuchLexicon {
+        /// The pack.
+        pack_id: String,
+        /// The locale.
+        locale: String,
+    },
+    /// Lexicons that contradict each other.
+    #[error("pack {pack_id}: {source}")]
+    Contradiction {
+        /// The pack.
+        pack_id: String,
+        /// How.
+        source: LexiconError,
+    },
+}
+
+/// Everything that decisions are made by. Immutable.
+#[derive(Debug)]
+pub struct Rulebook {
+    book: PolicyBook,
+    lexicons: HashMap<String, Lexicon>,
+    empty: Lexicon,
+}
+
+impl Rulebook {
+    /// Builds the lexicon of each pack. All complaints come together.
+    pub fn new(book: PolicyBook, files: &[LexiconFile]) -> Result<Self, Vec<RulebookError>> {
+        let mut lexicons = HashMap::new();
+        let mut errors = Vec::new();
+        for pack in book.packs() {
+            match lexicon_of(&pack.pack_id, &pack.answers.lexicons, files) {
+                Ok(lexicon) => drop(lexicons.insert(pack.pack_id.clone(), lexicon)),
+                Err(error) => errors.push(error),
+            }
+        }
+        let empty = Lexicon::build(&[]);
+        match (errors.is_empty(), empty) {
+            (true, Ok(empty)) => Ok(Self { book, lexicons, empty }),
+            (_, Err(source)) => Err(vec![RulebookError::Contradiction { pack_id: String::new(), source }]),
+            (false, Ok(_)) => Err(errors),
+        }
+    }
+
+    /// The packs.
+    #[must_use]
+    pub fn book(&self) -> &PolicyBook {
+        &self.book
+    }
+
+    /// The rules in force for a tenant. A pack without a lexicon reads nothing as an answer.
+    #[must_use]
+    pub fn rules(&self, scope: &PolicyScope) -> Rules<'_> {
+        let policy = self.book.view(scope);
+        let lexicon = self.lexicons.get(&policy.reference().pack_id).unwrap_or(&self.empty);
+        Rules { policy, lexicon }
+    }
+}
+
+fn lexicon_of(pack_id: &str, locales: &[String], files: &[LexiconFile]) -> Result<Lexicon, RulebookError> {
+    let find = |locale: &String| {
+        let missing = || RulebookError::NoSuchLexicon { pack_id: pack_id.to_owned(), locale: locale.clone() };
+        files.iter().find(|file| file.locale == *locale).cloned().ok_or_else(missing)
+    };
+    let chosen: Vec<LexiconFile> = locales.iter().map(find).collect::<Result<_, _>>()?;
+    Lexicon::build(&chosen).map_err(|source| RulebookError::Contradiction { pack_id: pack_id.to_owned(), source })
+}

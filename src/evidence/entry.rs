@@ -1,0 +1,141 @@
+//! Entries of the evidence log and the hashes that link them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::canonical::{Digest, Purpose, canonical, commit, hash};
+use crate::domain::event::{About, Event, Recorded};
+use crate::domain::id::{ArtifactId, Ids, StreamId, TenantId};
+use crate::domain::policy::PolicyRef;
+use crate::domain::time::Timestamp;
+
+/// The format of header and payload.
+pub const ENTRY_VERSION: u32 = 1;
+
+/// The head of a stream's chain: where the next entry goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamHead {
+    /// The stream.
+    pub stream_id: StreamId,
+    /// The sequence number of its last entry; 0 before the first.
+    pub seq: u64,
+    /// The hash of its last entry; zero before the first.
+    pub hash: Digest,
+    /// The time of its last entry. The next one is no earlier.
+    pub at: Option<Timestamp>,
+}
+
+impl StreamHead {
+    /// A stream without entries.
+    #[must_use]
+    pub fn new(stream_id: StreamId) -> Self {
+        Self { stream_id, seq: 0, hash: Digest::ZERO, at: None }
+    }
+}
+
+/// What is hashed with a link and stays for ever. Nothing in it tells who or what it was about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The format.
+    pub v: u32,
+    /// Whose log.
+    pub tenant_id: TenantId,
+    /// Which chain.
+    pub stream_id: StreamId,
+    /// Which link, counted from 1.
+    pub seq: u64,
+    /// The entry's public id.
+    pub artifact_id: ArtifactId,
+    /// The evidence type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// When it happened.
+    pub at: Timestamp,
+    /// The hash of the policy pack that decided.
+    pub policy_hash: String,
+}
+
+/// What happened, in the form that is committed to and can be erased.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Payload {
+    /// The format.
+    pub v: u32,
+    /// What it is about.
+    pub about: About,
+    /// The pack that decided.
+    pub policy: PolicyRef,
+    /// The event.
+    pub event: Event,
+}
+
+/// An entry as it is written, with everything needed to verify it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogEntry {
+    /// The header.
+    pub header: Header,
+    /// Commitment to the payload.
+    pub payload_commitment: Digest,
+    /// Hash of the entry before.
+    pub prev_hash: Digest,
+    /// Hash of this entry.
+    pub entry_hash: Digest,
+    /// What can be erased.
+    pub body: Option<EntryBody>,
+}
+
+/// The erasable part of an entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryBody {
+    /// The salt of the commitment. Exported only together with the payload.
+    pub salt: Digest,
+    /// The canonical bytes, exactly as committed to.
+    pub payload: String,
+}
+
+/// `payload_commitment`: SHA-256("cscp.payload.v1" ‖ salt ‖ canonical bytes).
+#[must_use]
+pub fn payload_commitment(salt: &Digest, payload: &[u8]) -> Digest {
+    commit(Purpose::Payload, salt, payload)
+}
+
+/// `entry_hash`: SHA-256("cscp.entry.v1" ‖ `prev_hash` ‖ header ‖ `payload_commitment`). Only the header varies in
+/// length, so the parts cannot be shifted against each other.
+#[must_use]
+pub fn entry_hash(prev_hash: &Digest, header: &Header, payload_commitment: &Digest) -> Digest {
+    hash(Purpose::Entry, &[prev_hash.as_bytes(), &canonical(header), payload_commitment.as_bytes()])
+}
+
+/// Appends an event to a stream and moves its head.
+pub fn append(
+    head: &mut StreamHead,
+    tenant_id: &TenantId,
+    recorded: &Recorded,
+    policy: &PolicyRef,
+    at: Timestamp,
+    ids: &mut Ids<'_>,
+) -> LogEntry {
+    let header = Header {
+        v: ENTRY_VERSION,
+        tenant_id: tenant_id.clone(),
+        stream_id: head.stream_id.clone(),
+        seq: head.seq + 1,
+        artifact_id: ids.artifact(),
+        kind: recorded.event.evidence_type().to_owned(),
+        at,
+        policy_hash: policy.hash.clone(),
+    };
+    let payload = Payload {
+        v: ENTRY_VERSION,
+        about: recorded.about.clone(),
+        policy: policy.clone(),
+        event: recorded.event.clone(),
+    };
+    let salt = ids.secret();
+    let bytes = canonical(&payload);
+    let commitment = payload_commitment(&salt, &bytes);
+    let entry_hash = entry_hash(&head.hash, &header, &commitment);
+    let prev_hash = head.hash;
+    *head = StreamHead { stream_id: head.stream_id.clone(), seq: header.seq, hash: entry_hash, at: Some(at) };
+    // Canonical JSON is always UTF-8.
+    let payload = String::from_utf8(bytes).unwrap_or_default();
+    LogEntry { header, payload_commitment: commitment, prev_hash, entry_hash, body: Some(EntryBody { salt, payload }) }
+}

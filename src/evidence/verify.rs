@@ -1,0 +1,222 @@
+//! Verification: re-derives a chain from what is stored and names the entry that does not fit.
+
+use crate::domain::canonical::{Digest, canonical};
+use crate::domain::id::ArtifactId;
+use crate::evidence::entry::{LogEntry, Payload, StreamHead, entry_hash, payload_commitment};
+
+/// What is wrong with a chain, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("entry {seq} ({}): {fault}", artifact_id.as_ref().map_or("none", ArtifactId::as_str))]
+pub struct Broken {
+    /// The sequence number at which it shows.
+    pub seq: u64,
+    /// The entry, if there is one.
+    pub artifact_id: Option<ArtifactId>,
+    /// How.
+    pub fault: Fault,
+}
+
+/// How an entry does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// A number is missing or out of order.
+    #[error("the sequence is broken: an entry is missing, repeated or out of order")]
+    Sequence,
+    /// It belongs to another stream or tenant.
+    #[error("the entry belongs to another stream or tenant")]
+    Foreign,
+    /// It does not name its predecessor's hash.
+    #[error("prev_hash is not the hash of the entry before")]
+    Link,
+    /// Its hash is not the hash of its content.
+    #[error("entry_hash is not the hash of header, link and commitment")]
+    Hash,
+    /// Its payload is not what was committed to.
+    #[error("the payload is not what was committed to")]
+    Payload,
+    /// Its payload is not in canonical form or not readable.
+    #[error("the payload is not a canonical record of a known form")]
+    Form,
+    /// It says another type than its payload.
+    #[error("the header's type is not the payload's")]
+    Kind,
+    /// It is earlier than its predecessor.
+    #[error("the time runs backwards")]
+    Time,
+    /// The stream's head names another last entry: entries were cut off or added.
+    #[error("the stream's head names another last entry")]
+    Head,
+}
+
+/// Follows one stream, entry by entry, in constant memory.
+#[derive(Debug)]
+pub struct ChainCheck {
+    head: StreamHead,
+    tenant: String,
+    /// Entries seen.
+    pub entries: u64,
+    /// Entries whose payload has been erased; their place in the chain still verifies.
+    pub erased: u64,
+}
+
+impl ChainCheck {
+    /// Begins at the start of a stream.
+    #[must_use]
+    pub fn new(tenant: &str, stream_id: crate::domain::id::StreamId) -> Self {
+        Self { head: StreamHead::new(stream_id), tenant: tenant.to_owned(), entries: 0, erased: 0 }
+    }
+
+    /// Checks the next entry.
+    pub fn next(&mut self, entry: &LogEntry) -> Result<(), Broken> {
+        let fault = self.fault(entry);
+        if let Some(fault) = fault {
+            let artifact_id = Some(entry.header.artifact_id.clone());
+            return Err(Broken { seq: entry.header.seq, artifact_id, fault });
+        }
+        self.head = StreamHead {
+            stream_id: entry.header.stream_id.clone(),
+            seq: entry.header.seq,
+            hash: entry.entry_hash,
+            at: Some(entry.header.at),
+        };
+        self.entries += 1;
+        self.erased += u64::from(entry.body.is_none());
+        Ok(())
+    }
+
+    fn fault(&self, entry: &LogEntry) -> Option<Fault> {
+        let header = &entry.header;
+        if header.stream_id != self.head.stream_id || header.tenant_id.as_str() != self.tenant {
+            return Some(Fault::Foreign);
+        }
+        if header.seq != self.head.seq + 1 {
+            return Some(Fault::Sequence);
+        }
+        if entry.prev_hash != self.head.hash {
+            return Some(Fault::Link);
+        }
+        if entry.entry_hash != entry_hash(&entry.prev_hash, header, &entry.payload_commitment) {
+            return Some(Fault::Hash);
+        }
+        if self.head.at.is_some_and(|before| header.at < before) {
+            return Some(Fault::Time);
+        }
+        let body = entry.body.as_ref()?;
+        if payload_commitment(&body.salt, body.payload.as_bytes()) != entry.payload_commitment {
+            return Some(Fault::Payload);
+        }
+        let Ok(payload) = serde_json::from_str::<Payload>(&body.payload) else { return Some(Fault::Form) };
+        if canonical(&payload) != body.payload.as_bytes() {
+            return Some(Fault::Form);
+        }
+        (payload.event.evidence_type() != header.kind).then_some(Fault::Kind)
+    }
+
+    /// Compares the end of the chain with the head that the stream claims.
+    pub fn finish(&self, seq: u64, hash: &Digest) -> Result<(), Broken> {
+        if self.head.seq == seq && self.head.hash == *hash {
+            return Ok(());
+        }
+        Err(Broken { seq: self.head.seq.max(seq), artifact_id: None, fault: Fault::Head })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::event::{About, Event, ReadRecord, Recorded, StreamKey};
+    use crate::domain::id::{Entropy, Ids, TenantId};
+    use crate::domain::policy::PolicyRef;
+    use crate::domain::time::Timestamp;
+    use crate::evidence::entry::append;
+
+    struct Counter(u8);
+    impl Entropy for Counter {
+        fn bytes(&mut self) -> [u8; 32] {
+            self.0 = self.0.wrapping_add(1);
+            [self.0; 32]
+        }
+    }
+
+    fn chain(length: u8) -> (StreamHead, Vec<LogEntry>) {
+        let mut source = Counter(0);
+        let mut ids = Ids::new(Timestamp::from_micros(1_700_000_000_000_000), &mut source);
+        let tenant = TenantId::new("t").unwrap();
+        let policy =
+            PolicyRef { pack_id: "basic".to_owned(), version: "1.0.0".to_owned(), hash: "sha256:x".to_owned() };
+        let mut head = StreamHead::new(ids.stream());
+        let read = |n: u8| ReadRecord {
+            operation: format!("test {n}"),
+            key_id: "k".to_owned(),
+            viewer_id: None,
+            detail: None,
+            conversation_id: None,
+            context_id: None,
+            command_id: None,
+            refused: false,
+            records: 0,
+        };
+        let entries = (0..length).map(|n| {
+            let recorded = Recorded {
+                stream: StreamKey::Access("k".to_owned()),
+                about: About::default(),
+                event: Event::ReadRecorded { read: read(n) },
+            };
+            let at = Timestamp::from_micros(1_700_000_000_000_000 + i64::from(n));
+            append(&mut head, &tenant, &recorded, &policy, at, &mut ids)
+        });
+        let entries = entries.collect();
+        (head, entries)
+    }
+
+    fn check(head: &StreamHead, entries: &[LogEntry]) -> Result<ChainCheck, Broken> {
+        let mut chain = ChainCheck::new("t", head.stream_id.clone());
+        entries.iter().try_for_each(|entry| chain.next(entry))?;
+        chain.finish(head.seq, &head.hash)?;
+        Ok(chain)
+    }
+
+    #[test]
+    fn an_untouched_chain_verifies_and_so_does_one_with_erased_payloads() {
+        let (head, mut entries) = chain(5);
+        assert!(check(&head, &entries).is_ok());
+        entries[2].body = None;
+        assert_eq!(check(&head, &entries).unwrap().erased, 1);
+    }
+
+    #[test]
+    fn every_kind_of_change_is_found_at_the_right_entry() {
+        type Tamper = fn(&mut Vec<LogEntry>);
+        let (head, entries) = chain(5);
+        let cases: [(&str, Tamper, u64, Fault); 9] = [
+            ("delete", |e| drop(e.remove(2)), 4, Fault::Sequence),
+            ("truncate", |e| drop(e.pop()), 5, Fault::Head),
+            ("repeat", |e| e.insert(2, e[1].clone()), 2, Fault::Sequence),
+            ("swap", |e| e.swap(1, 2), 3, Fault::Sequence),
+            ("link", |e| e[3].prev_hash = Digest::ZERO, 4, Fault::Link),
+            ("time", |e| e[3].header.at = Timestamp::from_micros(0), 4, Fault::Hash),
+            ("tenant", |e| e[3].header.tenant_id = TenantId::new("u").unwrap(), 4, Fault::Foreign),
+            ("payload", |e| e[1].body.as_mut().unwrap().payload.push(' '), 2, Fault::Payload),
+            ("salt", |e| e[1].body.as_mut().unwrap().salt = Digest::ZERO, 2, Fault::Payload),
+        ];
+        for (name, tamper, seq, fault) in cases {
+            let mut changed = entries.clone();
+            tamper(&mut changed);
+            let broken = check(&head, &changed).unwrap_err();
+            assert_eq!((broken.seq, broken.fault), (seq, fault), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_change_with_every_later_hash_recomputed_shows_at_the_head() {
+        let (head, mut entries) = chain(4);
+        entries[1].header.kind = "access.other".to_owned();
+        for index in 1..entries.len() {
+            entries[index].prev_hash = entries[index - 1].entry_hash;
+            entries[index].entry_hash =
+                entry_hash(&entries[index].prev_hash, &entries[index].header, &entries[index].payload_commitment);
+        }
+        entries[1].body = None;
+        assert_eq!(check(&head, &entries).unwrap_err().fault, Fault::Head);
+    }
+}

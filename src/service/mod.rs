@@ -1,0 +1,211 @@
+//! Use cases: who asks, may they, and what is done. Each writing use case becomes one [`Operation`] that the
+//! committer decides under the lock; each reading one is judged against the clock as it is read.
+
+mod credentials;
+mod evidence;
+mod explanation;
+mod ooc;
+mod reading;
+mod sweeping;
+mod verifying;
+mod wording;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub use credentials::{Credentials, NewKey, PresentedKey};
+pub use evidence::{EvidencePage, FrameView};
+pub use explanation::{Explanation, Step};
+pub use ooc::{ContextSummary, OocAnswer, OocQuestion, OocRequest};
+pub use reading::{ContextView, ItemView};
+pub use sweeping::sweep_forever;
+pub use verifying::{StreamReport, TenantReport, verify_tenant};
+
+use crate::domain::canonical::{Digest, Purpose, keyed};
+use crate::domain::id::{KeyId, PrincipalId};
+use crate::domain::message::{MessageEvent, message_key};
+use crate::domain::operation::{Answer, CredentialKind, Operation};
+use crate::domain::refusal::Refusal;
+use crate::domain::rulebook::Rulebook;
+use crate::domain::time::{Clock, Timestamp};
+use crate::storage::committer::{Busy, Committer, Submission};
+use crate::storage::{Claim, Scope, StorageError, Store, Tenant};
+
+/// How long an idempotency row is kept at least, in seconds. Longer than any client retries.
+pub const CLAIM_SECONDS: u32 = 24 * 60 * 60;
+/// How long a dedupe row is kept at least, in seconds: WhatsApp redelivers for seven days, so eight.
+pub const DEDUPE_SECONDS: u32 = 8 * 24 * 60 * 60;
+
+/// Who asks, as their credential says.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Whose credential it is. No request can name another tenant.
+    pub tenant: Arc<Tenant>,
+    /// Which credential.
+    pub key_id: KeyId,
+    /// Its kind.
+    pub kind: CredentialKind,
+    /// What it may do.
+    pub scopes: BTreeSet<Scope>,
+    /// In whose name it acts.
+    pub principal_id: Option<PrincipalId>,
+}
+
+impl Caller {
+    /// Refuses a caller without a scope.
+    pub fn require(&self, scope: Scope) -> Result<(), ServiceError> {
+        if self.scopes.contains(&scope) { Ok(()) } else { Err(ServiceError::MissingScope(scope)) }
+    }
+
+    /// The stream in which this caller's reads are recorded.
+    #[must_use]
+    pub fn reader(&self) -> String {
+        self.principal_id.as_ref().map_or_else(|| self.key_id.to_string(), ToString::to_string)
+    }
+
+    /// A digest of something of this tenant that cannot be guessed from it.
+    #[must_use]
+    pub fn keyed(&self, purpose: Purpose, bytes: &[u8]) -> Digest {
+        keyed(&self.tenant.key, purpose, bytes)
+    }
+
+    /// The dedupe key of a message.
+    #[must_use]
+    pub fn message_key(&self, message: &MessageEvent) -> Digest {
+        message_key(&self.tenant.key, &message.channel, &message.message_id)
+    }
+}
+
+/// Why a use case did not do what was asked.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ServiceError {
+    /// No credential, or one that does not work (any more).
+    #[error("the credential is missing, unknown, revoked, or its tenant is disabled")]
+    Unauthenticated,
+    /// The credential lacks a scope.
+    #[error("the credential lacks the scope {}", .0.as_str())]
+    MissingScope(Scope),
+    /// There is no such record for this tenant.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// The domain refused.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The detail asked for is more than credential, role and policy allow.
+    #[error("neither more detail nor this query is allowed for this credential, this viewer's role and this policy")]
+    DetailNotAllowed,
+    /// Too much is waiting already.
+    #[error("too much is waiting already; try again after the stated time")]
+    Busy {
+        /// When to try again, in seconds.
+        retry_after_seconds: u32,
+    },
+    /// The database does not take work at the moment. Nothing was done, or it is not known; repeat the request as it is.
+    #[error("the server cannot store anything at the moment; repeat the request as it is")]
+    Unavailable,
+    /// Something that cannot be.
+    #[error("an internal inconsistency was found; it has been logged")]
+    Internal,
+}
+
+impl From<StorageError> for ServiceError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Unavailable(reason) => {
+                tracing::warn!(storage.reason = %reason, "storage unavailable");
+                Self::Unavailable
+            }
+            StorageError::Inconsistent { .. } | StorageError::Exists | StorageError::Schema(_) => {
+                tracing::error!(storage.error = %error, "storage inconsistent");
+                Self::Internal
+            }
+        }
+    }
+}
+
+impl From<Busy> for ServiceError {
+    fn from(busy: Busy) -> Self {
+        match busy {
+            Busy::Full { retry_after_seconds } => Self::Busy { retry_after_seconds },
+            Busy::Storage(error) => error.into(),
+            Busy::Stopping => Self::Unavailable,
+        }
+    }
+}
+
+/// What became of an operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Executed {
+    /// Its answer.
+    pub answer: Answer,
+    /// When it was decided; of a replay, when it was decided first.
+    pub at: Timestamp,
+    /// Whether an `Idempotency-Key` brought an earlier answer back.
+    pub replayed: bool,
+}
+
+/// The use cases over one database.
+#[derive(Clone)]
+pub struct Service {
+    store: Arc<dyn Store>,
+    committer: Committer,
+    rules: Arc<Rulebook>,
+    clock: Arc<dyn Clock>,
+    credentials: Arc<Credentials>,
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service").finish_non_exhaustive()
+    }
+}
+
+impl Service {
+    /// Puts the house together.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, committer: Committer, rules: Arc<Rulebook>, clock: Arc<dyn Clock>) -> Self {
+        let credentials = Arc::new(Credentials::new(Arc::clone(&store)));
+        Self { store, committer, rules, clock, credentials }
+    }
+
+    /// The present, for reads.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The rules in force.
+    #[must_use]
+    pub fn rules(&self) -> &Rulebook {
+        &self.rules
+    }
+
+    /// Who presents this key.
+    pub async fn authenticate(&self, presented: &PresentedKey) -> Result<Caller, ServiceError> {
+        self.credentials.authenticate(presented).await
+    }
+
+    /// Decides an operation and answers after its commit.
+    pub async fn execute(
+        &self,
+        caller: &Caller,
+        operation: Operation,
+        claim: Option<Claim>,
+    ) -> Result<Executed, ServiceError> {
+        let submission = Submission { tenant: Arc::clone(&caller.tenant), operation, claim };
+        let committed = self.committer.submit(submission).await?;
+        let answer = committed.result.map_err(ServiceError::Refused)?;
+        Ok(Executed { answer, at: committed.at, replayed: committed.replayed })
+    }
+
+    /// Whether the database answers and takes work.
+    pub async fn ready(&self) -> Result<(), ServiceError> {
+        Ok(self.store.ping().await?)
+    }
+
+    /// How many operations wait.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.committer.queued()
+    }
+}

@@ -1,0 +1,123 @@
+//! Reads for handlers: contexts, items, commands, principals. Expiry is judged as they are read.
+
+use super::{Caller, Service, ServiceError};
+use crate::domain::command::CommandRecord;
+use crate::domain::context::ContextRecord;
+use crate::domain::id::{CommandId, ContextId, ItemId};
+use crate::domain::item::PendingItem;
+use crate::domain::policy::SlotStorage;
+use crate::domain::principal::Principal;
+use crate::domain::slots::{LAST_RESULT, pending_slot};
+use crate::domain::time::Timestamp;
+use crate::storage::{ApprovalQuery, ContextQuery, Page, PrincipalQuery, Scope};
+
+/// A context record with what is worked out when it is read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextView {
+    /// The record.
+    pub context: ContextRecord,
+    /// Its open question, if its time is not over.
+    pub question: Option<PendingItem>,
+    /// When it was read: `status` is as of this instant.
+    pub now: Timestamp,
+}
+
+/// A pending item with its effective deadline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemView {
+    /// The item.
+    pub item: PendingItem,
+    /// Its own deadline or its context's, whichever comes first.
+    pub effective_deadline: Timestamp,
+    /// Whether the identity of the one asked has changed since: the item is void, written down or not.
+    pub identity_changed: bool,
+    /// When it was read.
+    pub now: Timestamp,
+}
+
+impl Service {
+    /// One context.
+    pub async fn context(&self, caller: &Caller, id: &ContextId) -> Result<ContextView, ServiceError> {
+        caller.require(Scope::ContextRead)?;
+        let context = self.store.context(&caller.tenant.tenant_id, id).await?.ok_or(ServiceError::NotFound("context"))?;
+        self.view(caller, context).await
+    }
+
+    /// Completes a record with its open question and with what policy derives instead of storing.
+    pub(super) async fn view(&self, caller: &Caller, mut context: ContextRecord) -> Result<ContextView, ServiceError> {
+        let now = self.now();
+        let tenant = &caller.tenant.tenant_id;
+        let question = match context.question().filter(|_| !context.is_due(now)) {
+            Some(id) => self.store.item(tenant, id).await?.filter(|item| item.is_open() && now < item.expires_at),
+            None => None,
+        };
+        let scope = caller.tenant.policy_scope();
+        let slots = &self.rules.rules(&scope).policy.pack().slots;
+        if let Some(item) = &question
+            && slots.storage_of(pending_slot(item.kind())) == SlotStorage::Derived
+        {
+            context.slots.insert(pending_slot(item.kind()).to_owned(), crate::domain::decide::slot_copy(item));
+        }
+        if slots.storage_of(LAST_RESULT) == SlotStorage::Derived
+            && let Some(command) = self.store.last_command(tenant, &context.context_id).await?
+            && let Some(copy) = crate::domain::decide::result_copy(&command)
+        {
+            context.slots.insert(LAST_RESULT.to_owned(), copy);
+        }
+        Ok(ContextView { context, question, now })
+    }
+
+    /// Contexts, newest change first.
+    pub async fn contexts(&self, caller: &Caller, mut query: ContextQuery) -> Result<Page<ContextView>, ServiceError> {
+        caller.require(Scope::ContextRead)?;
+        query.now = Some(self.now());
+        let page = self.store.contexts(&caller.tenant.tenant_id, &query).await?;
+        let mut items = Vec::with_capacity(page.items.len());
+        for context in page.items {
+            items.push(self.view(caller, context).await?);
+        }
+        Ok(Page { items, next: page.next })
+    }
+
+    /// One pending item.
+    pub async fn item(&self, caller: &Caller, id: &ItemId) -> Result<ItemView, ServiceError> {
+        caller.require(Scope::ContextRead)?;
+        let item = self.store.item(&caller.tenant.tenant_id, id).await?.ok_or(ServiceError::NotFound(id.kind().as_str()))?;
+        self.item_view(caller, item).await
+    }
+
+    pub(super) async fn item_view(&self, caller: &Caller, item: PendingItem) -> Result<ItemView, ServiceError> {
+        let tenant = &caller.tenant.tenant_id;
+        let context = self.store.context(tenant, &item.context_id).await?;
+        let effective_deadline = context.map_or(item.expires_at, |context| context.expires_at.min(item.expires_at));
+        let principal = self.store.principal(tenant, item.actor_id.as_str()).await?;
+        let identity_changed = principal.is_some_and(|principal| principal.identity_epoch != item.identity_epoch);
+        Ok(ItemView { item, effective_deadline, identity_changed, now: self.now() })
+    }
+
+    /// Approvals, newest first.
+    pub async fn approvals(&self, caller: &Caller, mut query: ApprovalQuery) -> Result<Page<ItemView>, ServiceError> {
+        caller.require(Scope::ContextRead)?;
+        query.now = Some(self.now());
+        let page = self.store.approvals(&caller.tenant.tenant_id, &query).await?;
+        let mut items = Vec::with_capacity(page.items.len());
+        for item in page.items {
+            items.push(self.item_view(caller, item).await?);
+        }
+        Ok(Page { items, next: page.next })
+    }
+
+    /// One command.
+    pub async fn command(&self, caller: &Caller, id: &CommandId) -> Result<CommandRecord, ServiceError> {
+        caller.require(Scope::ContextRead)?;
+        self.store.command(&caller.tenant.tenant_id, id).await?.ok_or(ServiceError::NotFound("command"))
+    }
+
+    /// Principals.
+    pub async fn principals(&self, caller: &Caller, query: PrincipalQuery) -> Result<Page<Principal>, ServiceError> {
+        if caller.require(Scope::PrincipalWrite).is_err() {
+            caller.require(Scope::ContextRead)?;
+        }
+        Ok(self.store.principals(&caller.tenant.tenant_id, &query).await?)
+    }
+}

@@ -1,0 +1,23 @@
+//! What can go wrong with a database, as far as callers can do something about it.
+
+/// Why the database did not do what was asked. The text is for operators and carries no data.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StorageError {
+    /// It does not answer, is full, or is busy: try again later.
+    #[error("the database is unavailable: {0}")]
+    Unavailable(String),
+    /// A row cannot be what it says: the database was changed by other hands or by another version.
+    #[error("inconsistent {table} row: {what}")]
+    Inconsistent {
+        /// Which table.
+        table: &'static str,
+        /// What is impossible about it.
+        what: String,
+    },
+    /// What should be created exists.
+    #[error("it exists already")]
+    Exists,
+    /// The schema is not the one this version needs.
+    #[error("the schema does not fit this version: {0}")]
+    Schema(String),
+}

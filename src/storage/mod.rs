@@ -1,0 +1,103 @@
+//! The storage port: what the rest of the house may ask of a database, and nothing about which one it is.
+//!
+//! Writing goes through [`committer::Committer`]: it opens a [`Transaction`], which locks and loads, reads the clock
+//! and writes once. Reading goes through [`Store`]; nothing that was read there decides anything.
+
+pub mod committer;
+mod error;
+mod query;
+mod record;
+pub mod sqlite;
+mod transaction;
+
+use async_trait::async_trait;
+
+pub use error::StorageError;
+pub use query::{
+    ApprovalQuery, ContextQuery, EvidenceQuery, Page, PrincipalQuery, Position, MAX_PAGE,
+};
+pub use record::{ApiKey, Scope, StoredClaim, Tenant};
+pub use transaction::{Claim, Loaded, Row, Transaction, Want, Writes};
+
+use crate::domain::command::CommandRecord;
+use crate::domain::context::ContextRecord;
+use crate::domain::id::{ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, StreamId, TenantId};
+use crate::domain::item::PendingItem;
+use crate::domain::message::MessageRecord;
+use crate::domain::principal::Principal;
+use crate::domain::canonical::Digest;
+use crate::domain::time::Timestamp;
+use crate::domain::world::StoredFrame;
+use crate::evidence::entry::{LogEntry, StreamHead};
+
+/// A database. Object-safe, so that the house is built once for all of them.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Opens a transaction that will lock, load and write.
+    async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError>;
+
+    /// Whether the database answers.
+    async fn ping(&self) -> Result<(), StorageError>;
+
+    /// Stops taking work and closes connections; what was committed is durable.
+    async fn close(&self);
+
+    // Tenants and credentials.
+
+    /// Creates a tenant; an error of kind [`StorageError::Exists`] if the id is taken.
+    async fn create_tenant(&self, tenant: &Tenant) -> Result<(), StorageError>;
+    /// Every tenant, by id.
+    async fn tenants(&self) -> Result<Vec<Tenant>, StorageError>;
+    /// One tenant.
+    async fn tenant(&self, tenant_id: &TenantId) -> Result<Option<Tenant>, StorageError>;
+    /// Enables or disables a tenant; `false` if there is none.
+    async fn set_tenant_enabled(&self, tenant_id: &TenantId, enabled: bool) -> Result<bool, StorageError>;
+    /// Creates a key.
+    async fn create_key(&self, key: &ApiKey) -> Result<(), StorageError>;
+    /// The keys of a tenant, oldest first.
+    async fn keys(&self, tenant_id: &TenantId) -> Result<Vec<ApiKey>, StorageError>;
+    /// Revokes a key; `false` if there is none.
+    async fn revoke_key(&self, tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> Result<bool, StorageError>;
+    /// The key with this digest and its tenant, revoked or not.
+    async fn find_key(&self, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError>;
+
+    // Reads. None of them decides anything; expiry is judged by the caller against its clock.
+
+    /// A context record.
+    async fn context(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<ContextRecord>, StorageError>;
+    /// Context records, newest change first.
+    async fn contexts(&self, tenant_id: &TenantId, query: &ContextQuery) -> Result<Page<ContextRecord>, StorageError>;
+    /// A pending item.
+    async fn item(&self, tenant_id: &TenantId, id: &ItemId) -> Result<Option<PendingItem>, StorageError>;
+    /// The items of a context, oldest first.
+    async fn items_of(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Vec<PendingItem>, StorageError>;
+    /// Approvals, newest first.
+    async fn approvals(&self, tenant_id: &TenantId, query: &ApprovalQuery) -> Result<Page<PendingItem>, StorageError>;
+    /// A command.
+    async fn command(&self, tenant_id: &TenantId, id: &CommandId) -> Result<Option<CommandRecord>, StorageError>;
+    /// The command of a context that was reported on or bound last.
+    async fn last_command(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<CommandRecord>, StorageError>;
+    /// Messages by their dedupe keys, in no particular order.
+    async fn messages(&self, tenant_id: &TenantId, keys: &[Digest]) -> Result<Vec<MessageRecord>, StorageError>;
+    /// One principal.
+    async fn principal(&self, tenant_id: &TenantId, id: &str) -> Result<Option<Principal>, StorageError>;
+    /// Principals, by id.
+    async fn principals(&self, tenant_id: &TenantId, query: &PrincipalQuery) -> Result<Page<Principal>, StorageError>;
+    /// A context frame.
+    async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError>;
+    /// Log entries, oldest first.
+    async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError>;
+    /// One log entry.
+    async fn entry(&self, tenant_id: &TenantId, id: &ArtifactId) -> Result<Option<LogEntry>, StorageError>;
+
+    // Verification and upkeep.
+
+    /// The heads of a tenant's streams after `after`, by stream id.
+    async fn heads(&self, tenant_id: &TenantId, after: Option<&StreamId>, limit: u32) -> Result<Vec<StreamHead>, StorageError>;
+    /// The entries of a stream after sequence number `after`, in order.
+    async fn stream(&self, tenant_id: &TenantId, id: &StreamId, after: u64, limit: u32) -> Result<Vec<LogEntry>, StorageError>;
+    /// Conversations in which something is due at `now`: a deadline, or a question put to an identity that changed.
+    async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<(TenantId, ConversationId)>, StorageError>;
+    /// Deletes up to `limit` idempotency and dedupe rows that have served their time; says how many.
+    async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
+}

@@ -1,0 +1,101 @@
+//! What lists can be asked for, and how they are cut into pages.
+
+use crate::domain::id::{ArtifactId, CommandId, ContextId, ConversationId, CorrelationId, PersonId, PrincipalId, RoleName};
+use crate::domain::lifecycle::Status;
+use crate::domain::principal::Alias;
+use crate::domain::time::Timestamp;
+
+/// The longest page.
+pub const MAX_PAGE: u32 = 200;
+
+/// Where a page begins: after the record with this sort key. Opaque to callers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    /// The record's time, in microseconds, where the list is sorted by time; 0 otherwise.
+    pub micros: i64,
+    /// The record's id.
+    pub id: String,
+}
+
+/// One page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    /// The records.
+    pub items: Vec<T>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<Position>,
+}
+
+/// Which contexts.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ContextQuery {
+    /// Of this conversation.
+    pub conversation_id: Option<ConversationId>,
+    /// Of this principal.
+    pub actor_id: Option<PrincipalId>,
+    /// In this status as of `now`: a record whose time is over is expired, written down or not.
+    pub status: Option<Status>,
+    /// The present, for `status`.
+    pub now: Option<Timestamp>,
+    /// Where the page begins.
+    pub after: Option<Position>,
+    /// At most so many; capped at [`MAX_PAGE`].
+    pub limit: u32,
+}
+
+/// Which approvals.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ApprovalQuery {
+    /// Only open ones, as of `now`.
+    pub open_only: bool,
+    /// Of this conversation.
+    pub conversation_id: Option<ConversationId>,
+    /// The present.
+    pub now: Option<Timestamp>,
+    /// Where the page begins.
+    pub after: Option<Position>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// Which principals.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PrincipalQuery {
+    /// This one.
+    pub principal_id: Option<PrincipalId>,
+    /// Those of this person.
+    pub person_id: Option<PersonId>,
+    /// Those that hold this role.
+    pub role: Option<RoleName>,
+    /// Those with this external name in force.
+    pub alias: Option<Alias>,
+    /// Where the page begins.
+    pub after: Option<Position>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// Which log entries (EQRP-like).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct EvidenceQuery {
+    /// This one.
+    pub artifact_id: Option<ArtifactId>,
+    /// About this command.
+    pub command_id: Option<CommandId>,
+    /// With this correlation id.
+    pub correlation_id: Option<CorrelationId>,
+    /// Of this conversation.
+    pub conversation_id: Option<ConversationId>,
+    /// About this context.
+    pub context_id: Option<ContextId>,
+    /// Of this type.
+    pub kind: Option<String>,
+    /// From this instant on.
+    pub from: Option<Timestamp>,
+    /// Before this instant.
+    pub until: Option<Timestamp>,
+    /// Where the page begins.
+    pub after: Option<Position>,
+    /// At most so many.
+    pub limit: u32,
+}

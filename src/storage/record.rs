@@ -1,0 +1,177 @@
+//! Records that are not the domain's: tenants, credentials, idempotency rows.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::canonical::Digest;
+use crate::domain::id::{KeyId, PrincipalId, TenantId};
+use crate::domain::operation::{Answer, CredentialKind};
+use crate::domain::policy::PolicyScope;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Timestamp;
+
+/// One customer of this server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tenant {
+    /// Its id.
+    pub tenant_id: TenantId,
+    /// Where it runs: `production`, `staging`, …; policy selects by it and evidence carries it.
+    pub environment: String,
+    /// The pack it is attached to, if not left to selectors.
+    pub policy_pack: Option<String>,
+    /// Key of its dedupe rows and stored digests.
+    pub key: Digest,
+    /// Whether its credentials work.
+    pub enabled: bool,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+impl Tenant {
+    /// What policy packs are selected by.
+    #[must_use]
+    pub fn policy_scope(&self) -> PolicyScope {
+        PolicyScope {
+            tenant_id: self.tenant_id.as_str().to_owned(),
+            environment: self.environment.clone(),
+            attached_pack: self.policy_pack.clone(),
+        }
+    }
+}
+
+/// What a credential may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Scope {
+    /// Post messages.
+    #[serde(rename = "message:ingest")]
+    MessageIngest,
+    /// Read contexts, items and commands.
+    #[serde(rename = "context:read")]
+    ContextRead,
+    /// Open and move contexts, set slots, ask questions.
+    #[serde(rename = "context:write")]
+    ContextWrite,
+    /// Bind commands and report results.
+    #[serde(rename = "command:bind")]
+    CommandBind,
+    /// Decide on approvals.
+    #[serde(rename = "approval:decide")]
+    ApprovalDecide,
+    /// Register principals.
+    #[serde(rename = "principal:write")]
+    PrincipalWrite,
+    /// Ask what is going on, redacted.
+    #[serde(rename = "ooc:read")]
+    OocRead,
+    /// See it unredacted.
+    #[serde(rename = "ooc:raw")]
+    OocRaw,
+    /// Read the evidence.
+    #[serde(rename = "evidence:read")]
+    EvidenceRead,
+    /// Administer the tenant.
+    #[serde(rename = "tenant:admin")]
+    TenantAdmin,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Self; 10] = [
+        Self::MessageIngest,
+        Self::ContextRead,
+        Self::ContextWrite,
+        Self::CommandBind,
+        Self::ApprovalDecide,
+        Self::PrincipalWrite,
+        Self::OocRead,
+        Self::OocRaw,
+        Self::EvidenceRead,
+        Self::TenantAdmin,
+    ];
+
+    /// The scope's word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MessageIngest => "message:ingest",
+            Self::ContextRead => "context:read",
+            Self::ContextWrite => "context:write",
+            Self::CommandBind => "command:bind",
+            Self::ApprovalDecide => "approval:decide",
+            Self::PrincipalWrite => "principal:write",
+            Self::OocRead => "ooc:read",
+            Self::OocRaw => "ooc:raw",
+            Self::EvidenceRead => "evidence:read",
+            Self::TenantAdmin => "tenant:admin",
+        }
+    }
+
+    /// What a key of this kind gets when nobody says otherwise.
+    #[must_use]
+    pub fn defaults(kind: CredentialKind) -> BTreeSet<Self> {
+        let scopes: &[Self] = match kind {
+            CredentialKind::Handler => &[
+                Self::MessageIngest,
+                Self::ContextRead,
+                Self::ContextWrite,
+                Self::CommandBind,
+                Self::PrincipalWrite,
+            ],
+            CredentialKind::Operator => &[Self::ContextRead, Self::OocRead, Self::ApprovalDecide],
+            CredentialKind::Auditor => &[Self::OocRead, Self::EvidenceRead],
+            CredentialKind::Agent => &[Self::ContextRead, Self::ContextWrite],
+            CredentialKind::Admin => &Self::ALL,
+        };
+        scopes.iter().copied().collect()
+    }
+
+    /// Whether a key of this kind may hold it at all. An agent proposes: it neither utters a "yes" nor binds.
+    #[must_use]
+    pub fn allowed_for(self, kind: CredentialKind) -> bool {
+        kind != CredentialKind::Agent || matches!(self, Self::ContextRead | Self::ContextWrite)
+    }
+}
+
+/// An API key. Only its digest is kept: 256 random bits need no salt and no slow hash (ASVS 6.5.2).
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its public name.
+    pub key_id: KeyId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// Digest of the secret.
+    pub digest: Digest,
+    /// Which kind of credential it is.
+    pub kind: CredentialKind,
+    /// What it may do.
+    pub scopes: BTreeSet<Scope>,
+    /// In whose name it acts, for operators, auditors and approvers.
+    pub principal_id: Option<PrincipalId>,
+    /// What its owner calls it.
+    pub label: String,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiKey").field("key_id", &self.key_id).field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+/// What was answered to a request with an `Idempotency-Key`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredClaim {
+    /// Keyed digest of the request, to tell a repetition from a reuse of the key.
+    pub request: Digest,
+    /// The answer, refusals included.
+    pub result: Result<Answer, Refusal>,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// From when the row may be forgotten.
+    pub expires_at: Timestamp,
+}

@@ -1,0 +1,112 @@
+//! One transaction of the write path: lock, load, read the clock, write, commit.
+
+use async_trait::async_trait;
+
+use super::{StorageError, StoredClaim};
+use crate::domain::canonical::Digest;
+use crate::domain::command::CommandRecord;
+use crate::domain::context::ContextRecord;
+use crate::domain::event::StreamKey;
+use crate::domain::id::{ConversationId, ItemId, PrincipalId, StreamId, TenantId};
+use crate::domain::item::PendingItem;
+use crate::domain::message::MessageRecord;
+use crate::domain::operation::Needs;
+use crate::domain::principal::Principal;
+use crate::domain::time::Timestamp;
+use crate::domain::world::{Conversation, StoredFrame};
+use crate::evidence::entry::{LogEntry, StreamHead};
+
+/// The name of an idempotency row: keyed digest of the `Idempotency-Key`, and of the request made with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    /// Digest of the key.
+    pub key: Digest,
+    /// Digest of the request.
+    pub request: Digest,
+}
+
+/// What one operation wants locked and loaded.
+#[derive(Debug, Clone)]
+pub struct Want {
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// What.
+    pub needs: Needs,
+    /// The idempotency row to look for.
+    pub claim: Option<Digest>,
+}
+
+/// A row as the domain knows it.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "each variant's type is its documentation")]
+#[expect(clippy::large_enum_variant, reason = "rows are moved into the world one by one and never kept in bulk")]
+pub enum Row {
+    Conversation(ConversationId, Conversation),
+    Context(ContextRecord),
+    Item(PendingItem),
+    Command(CommandRecord),
+    Message(MessageRecord),
+    Principal(Principal),
+    Frame(StoredFrame),
+}
+
+/// What a batch of wants found, under the locks.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The streams that each want needs, in the order of the wants. `None`: another process holds one of them, so
+    /// this want was skipped and has to be queued again.
+    pub streams: Vec<Option<Vec<StreamKey>>>,
+    /// Heads of streams that exist. A stream that is missing here has no entries yet.
+    pub heads: Vec<(TenantId, StreamKey, StreamHead)>,
+    /// Rows: open contexts and open items of each locked conversation, the item asked last there, and all that was
+    /// named. A row may come twice.
+    pub rows: Vec<(TenantId, Row)>,
+    /// Idempotency rows.
+    pub claims: Vec<(TenantId, Digest, StoredClaim)>,
+}
+
+/// What a batch writes, all in one transaction.
+#[derive(Debug, Default)]
+pub struct Writes {
+    /// Streams seen for the first time, with the ids they get.
+    pub new_streams: Vec<(TenantId, StreamKey, StreamId)>,
+    /// Log entries, in order, with the stream's key.
+    pub entries: Vec<LogEntry>,
+    /// The heads after them.
+    pub heads: Vec<(TenantId, StreamKey, StreamHead)>,
+    /// Rows in their new form.
+    pub rows: Vec<(TenantId, Row)>,
+    /// Idempotency rows.
+    pub claims: Vec<(TenantId, Digest, StoredClaim)>,
+}
+
+impl Writes {
+    /// Whether there is nothing to write.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.rows.is_empty() && self.claims.is_empty()
+    }
+}
+
+/// A transaction. Dropping it rolls it back.
+#[async_trait]
+pub trait Transaction: Send {
+    /// Locks every stream that the wants need and loads what they name. Streams are locked in one order everywhere.
+    async fn load(&mut self, wants: &[Want]) -> Result<Loaded, StorageError>;
+
+    /// Loads principals and the items that messages refer to: what only the first load could name.
+    async fn load_more(
+        &mut self,
+        principals: &[(TenantId, PrincipalId)],
+        items: &[(TenantId, ItemId)],
+    ) -> Result<Vec<(TenantId, Row)>, StorageError>;
+
+    /// The present, read after the locks are held.
+    async fn now(&mut self) -> Result<Timestamp, StorageError>;
+
+    /// Writes everything, set by set.
+    async fn write(&mut self, writes: &Writes) -> Result<(), StorageError>;
+
+    /// Commits. After an error nobody knows whether it did.
+    async fn commit(self: Box<Self>) -> Result<(), StorageError>;
+}

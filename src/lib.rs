@@ -1,1 +1,3 @@
-//! cscp.
+//! cscp: memory and safety catch between a `WhatsApp` conversation and the commands it triggers.
+
+pub mod domain;

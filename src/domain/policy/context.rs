@@ -1,0 +1,127 @@
+//! The parts of a pack that hold times, limits and what counts as an answer.
+
+use serde::{Deserialize, Serialize};
+
+/// How long a context lives (RFC-WF-0034 VI.A `expires_at`, VII).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextRules {
+    /// Seconds from the last ordinary inbound message to expiry; each such message starts it anew.
+    pub ttl_seconds: u32,
+    /// Seconds from creation after which a context expires however lively it is; none means no such limit.
+    #[serde(default)]
+    pub max_lifetime_seconds: Option<u32>,
+    /// Seconds a context may stay blocked before it expires.
+    pub blocked_timeout_seconds: u32,
+    /// How many ordinary messages in a row void the open question; none means that none do.
+    #[serde(default)]
+    pub void_question_after_unrelated_messages: Option<u32>,
+}
+
+/// How long a confirmation may be answered and used (RFC-WF-0034 VIII.B).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfirmationTimes {
+    /// Seconds from asking to the end of the window. Above 600 only with a reason.
+    pub ttl_seconds: u32,
+    /// Why this pack needs a window above 600 seconds.
+    #[serde(default)]
+    pub long_ttl_reason: Option<String>,
+    /// Seconds from the answer (or the last approval) until the command must be bound.
+    pub bind_within_seconds: u32,
+}
+
+/// How long an approval may be decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalTimes {
+    /// Seconds from asking to the end of the window.
+    pub ttl_seconds: u32,
+}
+
+/// How long a choice between options may be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DisambiguationTimes {
+    /// Seconds from asking to the end of the window.
+    pub ttl_seconds: u32,
+}
+
+/// What counts as an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerRules {
+    /// Whether an emoji reaction to the prompt may answer it.
+    pub reactions: bool,
+    /// Whether a transcribed voice note may answer.
+    pub voice: VoiceRules,
+    /// Locales of the lexicons that recognise a yes and a no, in the order they are tried.
+    pub lexicons: Vec<String>,
+    /// Whether a bare number or option title picks an option of the open disambiguation.
+    pub disambiguation_bare: bool,
+    /// Seconds that a message's `sent_at` may lie in the future and still answer something.
+    pub future_tolerance_seconds: u32,
+}
+
+/// Whether and when a transcribed voice note may answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VoiceRules {
+    /// Whether voice notes answer at all.
+    pub accepted: bool,
+    /// Lowest transcription confidence, 0.5 to 1, at which they do.
+    pub min_confidence: f64,
+}
+
+/// How long each kind of record is kept (RFC-WF-0034 XI.B).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RetentionRules {
+    /// Days after closing until a context's row goes.
+    pub closed_context_days: u32,
+    /// Days after expiry until a context's row goes.
+    pub expired_context_days: u32,
+    /// Days until the content of a context frame goes; its hash stays.
+    pub frame_days: u32,
+    /// Days until the payload and salt of an evidence entry go; the entry itself stays.
+    pub evidence_payload_days: u32,
+    /// Days until the reading of a message goes; at least 8, because deliveries may repeat for 7.
+    pub message_days: u32,
+    /// Hours for which a repeated `Idempotency-Key` gets its first answer again.
+    pub idempotency_hours: u32,
+}
+
+/// How fast one API key may call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimits {
+    /// Requests per second, sustained.
+    pub requests_per_second: u32,
+    /// Requests that may come at once.
+    pub burst: u32,
+}
+
+/// Settings of the state layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateLayerRules {
+    /// Share of a context pack's budget that facts may take, above 0 and below 1.
+    pub facts_share: f64,
+    /// Sources of facts, the most authoritative first.
+    pub authority_order: Vec<String>,
+    /// Fact keys for which the later statement wins however the sources rank.
+    pub time_sensitive_keys: Vec<String>,
+}
+
+impl Default for StateLayerRules {
+    /// What a pack without a `state_layer` section gets.
+    fn default() -> Self {
+        Self {
+            facts_share: 0.7,
+            authority_order: ["policy", "executive", "manager", "employee", "guest"]
+                .map(str::to_owned)
+                .to_vec(),
+            time_sensitive_keys: Vec::new(),
+        }
+    }
+}

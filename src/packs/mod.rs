@@ -1,0 +1,36 @@
+//! Reads policy packs: strict text, then form, then meaning, then a hash that names exactly this pack.
+//!
+//! Text → JSON value (`text`) → JSON Schema (`schema`) → [`crate::domain::policy::PolicyPack`] → the rules of
+//! [`LoadedPack::new`] → canonical JSON → SHA-256. Complaints are for people and come all together, file by file.
+
+mod cases;
+mod json;
+mod read;
+mod schema;
+mod shipped;
+mod source;
+mod text;
+mod yaml;
+
+pub use cases::{CaseFailure, CaseReport, run_cases};
+pub use read::{pack_hash, read_pack};
+pub use source::{LoadedPolicies, NamedText, PackFiles, PackSource, read_policies};
+pub use text::MAX_FILE_BYTES;
+
+#[cfg(doc)]
+use crate::domain::policy::LoadedPack;
+
+#[cfg(test)]
+mod cases_tests;
+#[cfg(test)]
+mod form_tests;
+#[cfg(test)]
+mod meaning_tests;
+#[cfg(test)]
+mod mutation_tests;
+#[cfg(test)]
+mod read_tests;
+#[cfg(test)]
+mod source_tests;
+#[cfg(test)]
+mod validation_tests;

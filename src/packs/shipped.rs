@@ -1,0 +1,14 @@
+//! The packs that the program brings along.
+
+/// Packs, by file name.
+pub(super) const PACKS: [(&str, &str); 3] = [
+    ("basic.yaml", include_str!("../../policies/basic.yaml")),
+    (
+        "operational.yaml",
+        include_str!("../../policies/operational.yaml"),
+    ),
+    ("strong.yaml", include_str!("../../policies/strong.yaml")),
+];
+
+/// Lexicons, by file name.
+pub(super) const LEXICONS: [(&str, &str); 0] = [];

@@ -6,20 +6,23 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::text::{Document, number};
+use super::text::{Document, count, number};
 use crate::domain::policy::PolicyError;
 
 pub(super) fn read(text: &str) -> Result<Document, PolicyError> {
     let Strict(value) = serde_json::from_str(text).map_err(|error| PolicyError {
-        line: Some(error.line() as u64),
-        column: Some(error.column() as u64),
+        line: Some(count(error.line() as u64)),
+        column: Some(count(error.column() as u64)),
         ..PolicyError::at(
             "",
             format!("this is not JSON the reader takes ({error})"),
             "Write one JSON document, with each key once in its object.",
         )
     })?;
-    Ok(Document { value, places: HashMap::new() })
+    Ok(Document {
+        value,
+        places: HashMap::new(),
+    })
 }
 
 struct Strict(Value);

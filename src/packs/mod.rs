@@ -23,6 +23,10 @@ use crate::domain::policy::LoadedPack;
 #[cfg(test)]
 mod cases_tests;
 #[cfg(test)]
+mod form_tests;
+#[cfg(test)]
+mod meaning_tests;
+#[cfg(test)]
 mod mutation_tests;
 #[cfg(test)]
 mod read_tests;

@@ -10,20 +10,29 @@ use crate::domain::policy::{LoadedPack, PolicyError, PolicyPack};
 /// What the hash of a pack begins with, so that it can be the hash of nothing else.
 const HASH_DOMAIN: &[u8] = b"cscp.policy.v1";
 
+/// Most complaints about one file that are shown.
+const MAX_COMPLAINTS: usize = 100;
+
 /// Reads one pack from YAML, or from JSON if the file name ends in `.json`. All complaints come together, unless the
 /// form is wrong: then its meaning is not judged.
 pub fn read_pack(file: &str, text: &str) -> Result<LoadedPack, Vec<PolicyError>> {
     let document = Document::read(file, text).map_err(|error| vec![error])?;
     let place = |errors: Vec<PolicyError>| {
-        let placed = errors.into_iter().map(|error| document.place(file, error));
-        placed.collect::<Vec<_>>()
+        let more = errors.len().saturating_sub(MAX_COMPLAINTS);
+        let shown = errors.into_iter().take(MAX_COMPLAINTS);
+        let mut placed: Vec<_> = shown.map(|error| document.place(file, error)).collect();
+        if more > 0 {
+            let problem = format!("{more} more complaints are not shown");
+            placed.push(PolicyError::at("", problem, "Mend the ones above first.").in_file(file));
+        }
+        placed
     };
     let errors = schema::check(&document.value);
     if !errors.is_empty() {
         return Err(place(errors));
     }
-    let pack: PolicyPack =
-        serde_path_to_error::deserialize(&document.value).map_err(|error| place(vec![mistyped(&error)]))?;
+    let pack: PolicyPack = serde_path_to_error::deserialize(&document.value)
+        .map_err(|error| place(vec![mistyped(&error)]))?;
     let hash = pack_hash(&document.value).map_err(|error| place(vec![error]))?;
     LoadedPack::new(pack, hash, file).map_err(place)
 }
@@ -32,9 +41,16 @@ pub fn read_pack(file: &str, text: &str) -> Result<LoadedPack, Vec<PolicyError>>
 /// (RFC 8785) of the document as its author wrote it, defaults not filled in. So anyone can compute it from the file.
 pub fn pack_hash(document: &Value) -> Result<String, PolicyError> {
     let canonical = serde_json_canonicalizer::to_vec(document).map_err(|error| {
-        PolicyError::at("", format!("the pack has no canonical form ({error})"), "Write numbers that JSON can hold.")
+        PolicyError::at(
+            "",
+            format!("the pack has no canonical form ({error})"),
+            "Write numbers that JSON can hold.",
+        )
     })?;
-    let digest = Sha256::new().chain_update(HASH_DOMAIN).chain_update(canonical).finalize();
+    let digest = Sha256::new()
+        .chain_update(HASH_DOMAIN)
+        .chain_update(canonical)
+        .finalize();
     Ok(format!("sha256:{}", hex::encode(digest)))
 }
 

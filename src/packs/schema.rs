@@ -12,6 +12,9 @@ use crate::domain::policy::PolicyError;
 /// The schema of a pack, as published in `policies/schema`.
 pub(super) const PACK_SCHEMA: &str = include_str!("../../policies/schema/policy-pack.schema.json");
 
+/// Most characters of a value that a complaint repeats.
+const MAX_SHOWN_CHARACTERS: usize = 120;
+
 /// The schema and its compiled form. Compiled once, never per request.
 struct Form {
     schema: Value,
@@ -40,7 +43,11 @@ fn form() -> Result<&'static Form, PolicyError> {
 /// Every complaint about the form of this document.
 pub(super) fn check(document: &Value) -> Vec<PolicyError> {
     match form() {
-        Ok(form) => form.validator.iter_errors(document).flat_map(|error| complaints(&error, &form.schema)).collect(),
+        Ok(form) => form
+            .validator
+            .iter_errors(document)
+            .flat_map(|error| complaints(&error, &form.schema))
+            .collect(),
         Err(error) => vec![error],
     }
 }
@@ -55,7 +62,7 @@ fn complaints(error: &ValidationError<'_>, schema: &Value) -> Vec<PolicyError> {
             .map(|name| {
                 PolicyError::at(
                     below(pointer, name),
-                    format!("`{name}` does not belong here"),
+                    format!("`{}` does not belong here", shorten(name)),
                     format!("Remove it, or use one of {}.", members(node)),
                 )
             })
@@ -66,14 +73,38 @@ fn complaints(error: &ValidationError<'_>, schema: &Value) -> Vec<PolicyError> {
                 .and_then(|node| node.pointer(&format!("/properties/{name}")))
                 .and_then(|member| described(Some(resolve(member, schema))))
                 .unwrap_or_else(hint);
-            vec![PolicyError::at(below(pointer, name), format!("`{name}` is missing"), hint)]
+            vec![PolicyError::at(
+                below(pointer, name),
+                format!("`{name}` is missing"),
+                hint,
+            )]
         }
         Kind::PropertyNames { error } => vec![PolicyError::at(
             pointer,
             format!("a name here is not one that is allowed ({error})"),
             described(Some(schema_node_or_root(error, schema))).unwrap_or_else(hint),
         )],
-        _ => vec![PolicyError::at(pointer, error.to_string(), hint())],
+        kind => vec![PolicyError::at(pointer, problem(error, kind), hint())],
+    }
+}
+
+/// What is wrong with one value, without repeating more of it than a reader needs.
+fn problem(error: &ValidationError<'_>, kind: &Kind) -> String {
+    let shown = shorten(&error.instance().to_string());
+    match kind {
+        Kind::Enum { .. } | Kind::Constant { .. } => {
+            format!("{shown} is not a word for this place")
+        }
+        Kind::Pattern { .. } => format!("{shown} does not have the form that this place asks for"),
+        Kind::UniqueItems => "an item is listed twice".to_owned(),
+        _ => shorten(&error.to_string()),
+    }
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN_CHARACTERS) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
     }
 }
 
@@ -91,7 +122,10 @@ fn schema_node_or_root<'a>(error: &ValidationError<'_>, schema: &'a Value) -> &'
 /// Follows a `$ref` inside this schema.
 fn resolve<'a>(node: &'a Value, schema: &'a Value) -> &'a Value {
     let target = node.get("$ref").and_then(Value::as_str);
-    target.and_then(|target| target.strip_prefix('#')).and_then(|pointer| schema.pointer(pointer)).unwrap_or(node)
+    target
+        .and_then(|target| target.strip_prefix('#'))
+        .and_then(|pointer| schema.pointer(pointer))
+        .unwrap_or(node)
 }
 
 fn described(node: Option<&Value>) -> Option<String> {

@@ -3,7 +3,10 @@
 /// Packs, by file name.
 pub(super) const PACKS: [(&str, &str); 3] = [
     ("basic.yaml", include_str!("../../policies/basic.yaml")),
-    ("operational.yaml", include_str!("../../policies/operational.yaml")),
+    (
+        "operational.yaml",
+        include_str!("../../policies/operational.yaml"),
+    ),
     ("strong.yaml", include_str!("../../policies/strong.yaml")),
 ];
 

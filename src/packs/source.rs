@@ -45,15 +45,21 @@ pub struct LoadedPolicies {
 impl PackSource {
     /// Reads the texts. Blocks on the disk.
     pub fn files(&self) -> Result<PackFiles, Vec<PolicyError>> {
-        let shipped = PackFiles { packs: owned(&shipped::PACKS), lexicons: owned(&shipped::LEXICONS) };
+        let shipped = PackFiles {
+            packs: owned(&shipped::PACKS),
+            lexicons: owned(&shipped::LEXICONS),
+        };
         let Self::Folder(folder) = self else {
             return Ok(shipped);
         };
         let mut errors = Vec::new();
         let packs = read_folder(folder, "", &["yaml", "yml", "json"], &mut errors);
         let words = folder.join("lexicons");
-        let mut lexicons =
-            if words.is_dir() { read_folder(&words, "lexicons/", &["yaml"], &mut errors) } else { Vec::new() };
+        let mut lexicons = if words.is_dir() {
+            read_folder(&words, "lexicons/", &["yaml"], &mut errors)
+        } else {
+            Vec::new()
+        };
         for (name, text) in shipped.lexicons {
             if !lexicons.iter().any(|(own, _)| *own == name) {
                 lexicons.push((name, text));
@@ -67,13 +73,20 @@ impl PackSource {
                 "Put at least one *.yaml file into it, for instance a copy of policies/basic.yaml.",
             ));
         }
-        if errors.is_empty() { Ok(PackFiles { packs, lexicons }) } else { Err(errors) }
+        if errors.is_empty() {
+            Ok(PackFiles { packs, lexicons })
+        } else {
+            Err(errors)
+        }
     }
 
     /// Reads and checks everything: all packs load, or none does. Blocks on the disk.
     pub fn load(&self) -> Result<LoadedPolicies, Vec<PolicyError>> {
         let files = self.files()?;
-        Ok(LoadedPolicies { book: read_policies(&files.packs)?, lexicons: files.lexicons })
+        Ok(LoadedPolicies {
+            book: read_policies(&files.packs)?,
+            lexicons: files.lexicons,
+        })
     }
 }
 
@@ -95,12 +108,19 @@ pub fn read_policies(files: &[NamedText]) -> Result<PolicyBook, Vec<PolicyError>
 }
 
 fn owned(files: &[(&str, &str)]) -> Vec<NamedText> {
-    let pairs = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let pairs = files
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
     pairs.collect()
 }
 
 /// Reads every visible file of the folder with one of these endings. Folders below it are left alone.
-fn read_folder(folder: &Path, prefix: &str, endings: &[&str], errors: &mut Vec<PolicyError>) -> Vec<NamedText> {
+fn read_folder(
+    folder: &Path,
+    prefix: &str,
+    endings: &[&str],
+    errors: &mut Vec<PolicyError>,
+) -> Vec<NamedText> {
     let listed = match names(folder, endings) {
         Ok(listed) => listed,
         Err(error) => {
@@ -111,8 +131,15 @@ fn read_folder(folder: &Path, prefix: &str, endings: &[&str], errors: &mut Vec<P
         }
     };
     if listed.len() > MAX_FILES {
-        let problem = format!("the folder holds {} files, more than {MAX_FILES}", listed.len());
-        errors.push(PolicyError::at("", problem, "Keep only files that are in use there."));
+        let problem = format!(
+            "the folder holds {} files, more than {MAX_FILES}",
+            listed.len()
+        );
+        errors.push(PolicyError::at(
+            "",
+            problem,
+            "Keep only files that are in use there.",
+        ));
         return Vec::new();
     }
     let mut texts = Vec::new();

@@ -18,7 +18,7 @@ const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) value: Value,
-    pub(super) places: HashMap<String, (u64, u64)>,
+    pub(super) places: HashMap<String, (u32, u32)>,
 }
 
 impl Document {
@@ -27,8 +27,14 @@ impl Document {
         if text.len() > MAX_FILE_BYTES {
             return Err(too_large(file));
         }
-        let is_json = std::path::Path::new(file).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
-        let read = if is_json { json::read(text) } else { yaml::read(text) };
+        let is_json = std::path::Path::new(file)
+            .extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        let read = if is_json {
+            json::read(text)
+        } else {
+            yaml::read(text)
+        };
         read.map_err(|error| error.in_file(file))
     }
 
@@ -43,8 +49,12 @@ impl Document {
                 (None, None) => break None,
             }
         };
-        PolicyError { line: place.map(|(line, _)| line), column: place.map(|(_, column)| column), ..error }
-            .in_file(file)
+        PolicyError {
+            line: place.map(|(line, _)| line),
+            column: place.map(|(_, column)| column),
+            ..error
+        }
+        .in_file(file)
     }
 }
 
@@ -75,9 +85,15 @@ pub(super) fn below(pointer: &str, member: &str) -> String {
 
 /// The JSON pointer to where typed reading stopped.
 pub(super) fn pointer_of(path: &serde_path_to_error::Path) -> String {
-    path.iter().fold(String::new(), |pointer, segment| match segment {
-        Segment::Seq { index } => format!("{pointer}/{index}"),
-        Segment::Map { key } => below(&pointer, key),
-        Segment::Enum { .. } | Segment::Unknown => pointer,
-    })
+    path.iter()
+        .fold(String::new(), |pointer, segment| match segment {
+            Segment::Seq { index } => format!("{pointer}/{index}"),
+            Segment::Map { key } => below(&pointer, key),
+            Segment::Enum { .. } | Segment::Unknown => pointer,
+        })
+}
+
+/// A line or column, as far as it can be counted.
+pub(super) fn count(position: u64) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
 }

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 use serde_json::{Map, Value};
 use serde_saphyr::{Location, Spanned};
 
-use super::text::{Document, MAX_FILE_BYTES, below, number};
+use super::text::{Document, MAX_FILE_BYTES, below, count, number};
 use crate::domain::policy::PolicyError;
 
 /// Most values in one file.
@@ -31,7 +31,8 @@ pub(super) fn read(text: &str) -> Result<Document, PolicyError> {
             max_total_scalar_bytes: MAX_FILE_BYTES,
         },
     };
-    let tree: Spanned<Tree> = serde_saphyr::from_str_with_options(text, options).map_err(|error| complaint(&error))?;
+    let tree: Spanned<Tree> =
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| complaint(&error))?;
     let mut places = HashMap::new();
     let value = unfold(tree, String::new(), None, &mut places);
     Ok(Document { value, places })
@@ -42,8 +43,8 @@ fn complaint(error: &serde_saphyr::Error) -> PolicyError {
     let text = error.without_snippet().to_string();
     let first_line = text.lines().next().unwrap_or_default();
     PolicyError {
-        line: place.map(|at| at.line()),
-        column: place.map(|at| at.column()),
+        line: place.map(|at| count(at.line())),
+        column: place.map(|at| count(at.column())),
         ..PolicyError::at(
             "",
             format!("this is not YAML the reader takes ({first_line})"),
@@ -62,7 +63,7 @@ fn unfold(
     tree: Spanned<Tree>,
     pointer: String,
     key_at: Option<Location>,
-    places: &mut HashMap<String, (u64, u64)>,
+    places: &mut HashMap<String, (u32, u32)>,
 ) -> Value {
     let at = key_at.unwrap_or(tree.referenced);
     let value = match tree.value {
@@ -82,7 +83,7 @@ fn unfold(
             Value::Object(map)
         }
     };
-    places.insert(pointer, (at.line(), at.column()));
+    places.insert(pointer, (count(at.line()), count(at.column())));
     value
 }
 

@@ -8,9 +8,9 @@ pub struct PolicyError {
     /// The file, as the reader named it. Empty when the complaint is about the set of packs as a whole.
     pub file: String,
     /// Line in that file, from 1, where known.
-    pub line: Option<u64>,
+    pub line: Option<u32>,
     /// Column in that line, from 1, where known.
-    pub column: Option<u64>,
+    pub column: Option<u32>,
     /// JSON pointer (RFC 6901) to the member at fault; empty means the whole document.
     pub pointer: String,
     /// What is wrong, as a clause.
@@ -22,8 +22,17 @@ pub struct PolicyError {
 impl PolicyError {
     /// A complaint about one member of a document whose file and position are not known yet.
     #[must_use]
-    pub fn at(pointer: impl Into<String>, problem: impl Into<String>, instead: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), problem: problem.into(), instead: instead.into(), ..Self::default() }
+    pub fn at(
+        pointer: impl Into<String>,
+        problem: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Self {
+        Self {
+            pointer: pointer.into(),
+            problem: problem.into(),
+            instead: instead.into(),
+            ..Self::default()
+        }
     }
 
     /// The same complaint, with the file named.

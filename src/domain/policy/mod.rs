@@ -20,12 +20,13 @@ mod viewing;
 
 pub use class::SafetyClass;
 pub use context::{
-    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits, RetentionRules,
-    StateLayerRules, VoiceRules,
+    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits,
+    RetentionRules, StateLayerRules, VoiceRules,
 };
 pub use error::PolicyError;
 pub use pack::{
-    ClassRules, ClassTable, CommandEntry, Confirmation, LoadedPack, PolicyPack, PolicyRef, Profile, Selector,
+    ClassRules, ClassTable, CommandEntry, Confirmation, LoadedPack, PolicyPack, PolicyRef, Profile,
+    Selector,
 };
 pub use rules::{ApprovalRule, CommandRules};
 pub use select::{PolicyBook, PolicyScope, PolicyView};
@@ -35,5 +36,7 @@ pub use viewing::{DetailLevel, OocRules, RedactionMethod, RedactionRules};
 
 #[cfg(test)]
 mod rules_tests;
+#[cfg(test)]
+mod section_tests;
 #[cfg(test)]
 mod select_tests;

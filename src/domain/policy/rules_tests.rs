@@ -1,1 +1,133 @@
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use proptest::prelude::*;
+
+use super::{ApprovalRule, CommandRules, PolicyRef, SafetyClass};
+
+fn approval() -> impl Strategy<Value = Option<ApprovalRule>> {
+    let role = prop::sample::subsequence(vec!["approver", "auditor", "supervisor"], 1..=3);
+    prop::option::of(
+        (role, 1u32..4, any::<bool>()).prop_map(|(roles, required, separate)| {
+            let mut roles = roles.into_iter().map(str::to_owned);
+            ApprovalRule {
+                role: roles.next().unwrap(),
+                also_roles: roles.collect(),
+                required,
+                separate_person: separate,
+            }
+        }),
+    )
+}
+
+fn reference() -> impl Strategy<Value = PolicyRef> {
+    ("[ab]", "[12]", "[xy]").prop_map(|(pack_id, version, hash)| PolicyRef {
+        pack_id,
+        version,
+        hash,
+    })
+}
+
+fn rules() -> impl Strategy<Value = CommandRules> {
+    let fields = prop::sample::subsequence(vec!["amount", "order_id", "payee"], 0..=3);
+    let flags = (
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        prop::option::of("[ab]"),
+    );
+    let times = (1u32..900, 1u32..90, 1u32..9000);
+    let also = prop::collection::btree_set(reference(), 0..3);
+    (
+        0usize..4,
+        fields,
+        flags,
+        approval(),
+        times,
+        reference(),
+        also,
+    )
+        .prop_map(
+            |(class, fields, (known, confirm, bare, group), approval, times, policy, also)| {
+                CommandRules {
+                    class: SafetyClass::ALL[class],
+                    known,
+                    group,
+                    material_fields: fields.into_iter().map(str::to_owned).collect(),
+                    confirmation_required: confirm,
+                    bare_answers: bare,
+                    approval,
+                    confirmation_ttl_seconds: times.0,
+                    bind_within_seconds: times.1,
+                    approval_ttl_seconds: times.2,
+                    also_policies: also.into_iter().filter(|one| *one < policy).collect(),
+                    policy,
+                }
+            },
+        )
+}
+
+/// Whatever `weak` refuses, `strict` refuses too.
+fn at_least_as_strict(strict: &CommandRules, weak: &CommandRules) -> bool {
+    let approval = match (&strict.approval, &weak.approval) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some(strict), Some(weak)) => {
+            weak.roles()
+                .all(|role| strict.roles().any(|own| own == role))
+                && strict.required >= weak.required
+                && strict.separate_person >= weak.separate_person
+        }
+    };
+    approval
+        && strict.class >= weak.class
+        && strict.known <= weak.known
+        && weak
+            .material_fields
+            .iter()
+            .all(|field| strict.material_fields.contains(field))
+        && strict.confirmation_required >= weak.confirmation_required
+        && strict.bare_answers <= weak.bare_answers
+        && strict.confirmation_ttl_seconds <= weak.confirmation_ttl_seconds
+        && strict.bind_within_seconds <= weak.bind_within_seconds
+        && strict.approval_ttl_seconds <= weak.approval_ttl_seconds
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn stricter_is_commutative_idempotent_associative_and_never_weaker(a in rules(), b in rules(), c in rules()) {
+        let both = a.stricter(&b);
+        prop_assert_eq!(&both, &b.stricter(&a));
+        prop_assert_eq!(&a.stricter(&a), &a);
+        prop_assert_eq!(&both.stricter(&a), &both);
+        prop_assert_eq!(both.stricter(&c), a.stricter(&b.stricter(&c)));
+        prop_assert!(at_least_as_strict(&both, &a) && at_least_as_strict(&both, &b));
+        for named in [&a.policy, &b.policy] {
+            prop_assert!(both.policy == *named || both.also_policies.contains(named));
+        }
+    }
+
+    #[test]
+    fn rules_come_back_from_json_as_they_were(a in rules()) {
+        let text = serde_json::to_string(&a).unwrap();
+        prop_assert_eq!(serde_json::from_str::<CommandRules>(&text).unwrap(), a);
+    }
+}
+
+#[test]
+fn different_roles_must_both_be_held() {
+    let rule = |role: &str| ApprovalRule {
+        role: role.to_owned(),
+        also_roles: Vec::new(),
+        required: 1,
+        separate_person: false,
+    };
+    let both = rule("supervisor").stricter(&rule("approver"));
+    assert_eq!(
+        (both.role.as_str(), both.also_roles.as_slice()),
+        ("approver", &["supervisor".to_owned()][..])
+    );
+    assert!(!both.is_met_by(&["approver"]) && !both.is_met_by(&["supervisor"]));
+    assert!(both.is_met_by(&["supervisor", "operator", "approver"]));
+}

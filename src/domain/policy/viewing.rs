@@ -32,11 +32,13 @@ impl RedactionRules {
     /// How this slot is shown. Unmentioned slots are hidden.
     #[must_use]
     pub fn method_for(&self, slot: &str) -> RedactionMethod {
-        let fallback = || match is_extension(slot) && !SERVER_SLOTS.contains(&slot) {
-            true => self.0.get(EXTENSIONS),
-            false => None,
-        };
-        self.0.get(slot).or_else(fallback).copied().unwrap_or(RedactionMethod::Hide)
+        let is_own = is_extension(slot) && !SERVER_SLOTS.contains(&slot);
+        let fallback = || if is_own { self.0.get(EXTENSIONS) } else { None };
+        self.0
+            .get(slot)
+            .or_else(fallback)
+            .copied()
+            .unwrap_or(RedactionMethod::Hide)
     }
 }
 

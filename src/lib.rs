@@ -1,1 +1,3 @@
 //! cscp.
+
+pub mod domain;

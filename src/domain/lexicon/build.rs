@@ -1,0 +1,320 @@
+//! Building a lexicon from its files, and refusing files with which a wrong yes could be read.
+
+use super::normalise::{has_question_mark, is_struck_or_quoted, normalise, squeeze};
+use super::phrases::{Conflict, Entries, Entry, Phrases, Polarity};
+use super::reading::MAX_ANSWER_CHARS;
+use super::{Lexicon, LexiconFile, LexiconVersion};
+
+/// Why lexicon files cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LexiconError {
+    /// A file does not say which locale or version it is.
+    #[error("lexicon file {position}: `locale` and `version` must not be blank")]
+    Unnamed {
+        /// Position of the file among those given, from 1.
+        position: usize,
+    },
+    /// An entry of which nothing is left to compare.
+    #[error("lexicon {locale}: {entry:?} has neither a word nor an emoji")]
+    EmptyEntry {
+        /// The file's locale.
+        locale: String,
+        /// The entry as written.
+        entry: String,
+    },
+    /// An entry longer than any text that is read as an answer.
+    #[error("lexicon {locale}: {entry:?} is longer than {MAX_ANSWER_CHARS} characters")]
+    LongEntry {
+        /// The file's locale.
+        locale: String,
+        /// The entry as written.
+        entry: String,
+    },
+    /// An entry written as a question, or struck through: such a text is never an answer.
+    #[error("lexicon {locale}: {entry:?} is a question, a quotation or struck through")]
+    NoAnswer {
+        /// The file's locale.
+        locale: String,
+        /// The entry as written.
+        entry: String,
+    },
+    /// Two entries that read alike, repeated letters aside, and say the opposite.
+    #[error(
+        "{affirmative:?} says yes in lexicon {affirmative_locale} but reads like {negative:?}, \
+         which says no in lexicon {negative_locale}"
+    )]
+    Conflict {
+        /// The affirmative entry as written.
+        affirmative: String,
+        /// Locale of the file it stands in.
+        affirmative_locale: String,
+        /// The negative entry as written.
+        negative: String,
+        /// Locale of the file it stands in.
+        negative_locale: String,
+    },
+    /// An affirmative entry that contains a negation or a negative entry.
+    #[error("lexicon {locale}: affirmative {entry:?} contains {negation:?}, which says no")]
+    NegatedAffirmative {
+        /// The file's locale.
+        locale: String,
+        /// The affirmative entry as written.
+        entry: String,
+        /// The negation in it, folded.
+        negation: String,
+    },
+    /// An affirmative entry that contains one of its own file's qualifiers.
+    #[error("lexicon {locale}: affirmative {entry:?} contains the qualifier {qualifier:?}")]
+    QualifiedEntry {
+        /// The file's locale.
+        locale: String,
+        /// The affirmative entry as written.
+        entry: String,
+        /// The qualifier in it, folded.
+        qualifier: String,
+    },
+    /// A file that lists a word both as an answer and as an ordinary word.
+    #[error("lexicon {locale}: {entry:?} is an answer and also one of `other_words`")]
+    OtherWord {
+        /// The file's locale.
+        locale: String,
+        /// The entry as written.
+        entry: String,
+    },
+}
+
+impl Lexicon {
+    /// Merges files into one lexicon, or says why they must not be used together.
+    ///
+    /// When two files have the same entry, readings name the file given first.
+    pub fn build(files: &[LexiconFile]) -> Result<Self, LexiconError> {
+        let mut lexicon = Self {
+            versions: versions(files)?,
+            entries: Entries::default(),
+            qualifiers: phrases(files, |file| &file.qualifiers)?,
+            option_words: phrases(files, |file| &file.option_words)?,
+        };
+        let other_words = phrases(files, |file| &file.other_words)?;
+        for file in files {
+            for word in &file.other_words {
+                lexicon.entries.keep_as_written(&fold(file, word)?);
+            }
+        }
+        for file in files {
+            add_entries(&mut lexicon.entries, file, &other_words)?;
+        }
+        refuse_negated(&lexicon.entries, &phrases(files, |file| &file.negations)?)?;
+        Ok(lexicon)
+    }
+}
+
+fn versions(files: &[LexiconFile]) -> Result<Vec<LexiconVersion>, LexiconError> {
+    let version_of = |(index, file): (usize, &LexiconFile)| {
+        if file.locale.trim().is_empty() || file.version.trim().is_empty() {
+            return Err(LexiconError::Unnamed {
+                position: index + 1,
+            });
+        }
+        Ok(source(file))
+    };
+    files.iter().enumerate().map(version_of).collect()
+}
+
+fn source(file: &LexiconFile) -> LexiconVersion {
+    LexiconVersion {
+        locale: file.locale.clone(),
+        version: file.version.clone(),
+    }
+}
+
+fn phrases(
+    files: &[LexiconFile],
+    list: impl Fn(&LexiconFile) -> &Vec<String>,
+) -> Result<Phrases, LexiconError> {
+    let mut phrases = Phrases::default();
+    for file in files {
+        for written in list(file) {
+            phrases.add(fold(file, written)?);
+        }
+    }
+    Ok(phrases)
+}
+
+fn fold(file: &LexiconFile, written: &str) -> Result<String, LexiconError> {
+    let (locale, entry) = (file.locale.clone(), written.to_owned());
+    if written.chars().nth(MAX_ANSWER_CHARS).is_some() {
+        return Err(LexiconError::LongEntry { locale, entry });
+    }
+    let folded = normalise(written);
+    if folded.is_empty() {
+        return Err(LexiconError::EmptyEntry { locale, entry });
+    }
+    if has_question_mark(written) || is_struck_or_quoted(written) {
+        return Err(LexiconError::NoAnswer { locale, entry });
+    }
+    Ok(folded)
+}
+
+fn add_entries(
+    entries: &mut Entries,
+    file: &LexiconFile,
+    other_words: &Phrases,
+) -> Result<(), LexiconError> {
+    let own = std::slice::from_ref(file);
+    let own_other_words = phrases(own, |file| &file.other_words)?;
+    let own_qualifiers = phrases(own, |file| &file.qualifiers)?;
+    let affirmative = file
+        .affirmative
+        .iter()
+        .map(|entry| (Polarity::Affirmative, entry));
+    let negative = file
+        .negative
+        .iter()
+        .map(|entry| (Polarity::Negative, entry));
+    for (polarity, written) in affirmative.chain(negative) {
+        let entry = entry(file, polarity, written)?;
+        let locale = file.locale.clone();
+        if own_other_words.contains(&entry.folded) {
+            return Err(LexiconError::OtherWord {
+                locale,
+                entry: entry.written,
+            });
+        }
+        let qualifier = own_qualifiers.find_in(&tokens(&entry));
+        if let (Polarity::Affirmative, Some(qualifier)) = (polarity, qualifier) {
+            let qualifier = qualifier.to_owned();
+            return Err(LexiconError::QualifiedEntry {
+                locale,
+                entry: entry.written,
+                qualifier,
+            });
+        }
+        if !other_words.contains(&entry.folded) {
+            entries.add(entry)?;
+        }
+    }
+    Ok(())
+}
+
+fn entry(file: &LexiconFile, polarity: Polarity, written: &str) -> Result<Entry, LexiconError> {
+    let folded = fold(file, written)?;
+    let squeezed = squeeze(&folded);
+    Ok(Entry {
+        polarity,
+        source: source(file),
+        written: written.to_owned(),
+        folded,
+        squeezed,
+    })
+}
+
+fn tokens(entry: &Entry) -> Vec<&str> {
+    entry.folded.split(' ').collect()
+}
+
+fn refuse_negated(entries: &Entries, negations: &Phrases) -> Result<(), LexiconError> {
+    let mut negations = negations.clone();
+    for negative in entries
+        .all()
+        .filter(|entry| entry.polarity == Polarity::Negative)
+    {
+        negations.add(negative.folded.clone());
+    }
+    for entry in entries
+        .all()
+        .filter(|entry| entry.polarity == Polarity::Affirmative)
+    {
+        if let Some(negation) = negations.find_in(&tokens(entry)) {
+            return Err(LexiconError::NegatedAffirmative {
+                locale: entry.source.locale.clone(),
+                entry: entry.written.clone(),
+                negation: negation.to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+impl From<Conflict> for LexiconError {
+    fn from(Conflict { entry, opposite }: Conflict) -> Self {
+        let (affirmative, negative) = match entry.polarity {
+            Polarity::Affirmative => (entry, opposite),
+            Polarity::Negative => (opposite, entry),
+        };
+        Self::Conflict {
+            affirmative: affirmative.written,
+            affirmative_locale: affirmative.source.locale,
+            negative: negative.written,
+            negative_locale: negative.source.locale,
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+mod tests {
+    use super::*;
+
+    fn file(locale: &str, affirmative: &[&str], negative: &[&str]) -> LexiconFile {
+        let owned = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect();
+        LexiconFile {
+            locale: locale.into(),
+            version: "1".into(),
+            affirmative: owned(affirmative),
+            negative: owned(negative),
+            negations: vec!["nem".into()],
+            qualifiers: vec!["mas".into(), "só que".into()],
+            option_words: Vec::new(),
+            other_words: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_word_must_not_say_yes_here_and_no_there() {
+        for (yes, no) in [
+            ("no", "no"),
+            ("Nó!", "no"),
+            ("noo", "no"),
+            ("no", "noo"),
+            ("👌🏽", "👌"),
+        ] {
+            let error =
+                Lexicon::build(&[file("cs", &[yes], &[]), file("es", &[], &[no])]).unwrap_err();
+            let expected = LexiconError::Conflict {
+                affirmative: yes.into(),
+                affirmative_locale: "cs".into(),
+                negative: no.into(),
+                negative_locale: "es".into(),
+            };
+            assert_eq!(error, expected);
+            assert!(
+                error.to_string().contains("lexicon cs")
+                    && error.to_string().contains("lexicon es")
+            );
+            assert_eq!(
+                Lexicon::build(&[file("es", &[], &[no]), file("cs", &[yes], &[])]).unwrap_err(),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn files_with_which_a_wrong_yes_could_be_read_are_refused() {
+        let refused = |file: LexiconFile| Lexicon::build(&[file]).unwrap_err().to_string();
+        assert!(refused(file("pt", &["nem doido"], &[])).contains("\"nem\""));
+        assert!(refused(file("pt", &["pode parar"], &["parar"])).contains("\"parar\""));
+        assert!(refused(file("pt", &["ok 👎"], &["👎"])).contains("says no"));
+        assert!(refused(file("pt", &["sim mas"], &[])).contains("qualifier"));
+        assert!(refused(file("pt", &["sim só que"], &[])).contains("qualifier"));
+        assert!(refused(file("pt", &["bora?"], &[])).contains("question"));
+        assert!(refused(file("pt", &["~sim~"], &[])).contains("struck"));
+        assert!(refused(file("pt", &["..."], &[])).contains("neither"));
+        assert!(refused(file("pt", &[&"s".repeat(201)], &[])).contains("longer"));
+        assert!(refused(file(" ", &[], &[])).contains("blank"));
+        let same = LexiconFile {
+            other_words: vec!["Sim".into()],
+            ..file("pt", &["sim"], &[])
+        };
+        assert!(refused(same).contains("other_words"));
+    }
+}

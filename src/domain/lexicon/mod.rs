@@ -1,0 +1,135 @@
+//! Reading a text as an answer: yes, no, an option's number, or nothing of the kind.
+//!
+//! A text is an answer only if the *whole* message, folded by [`normalise`], is an entry of a
+//! lexicon file. There is no fuzzy matching: every rule tried that tolerated a typo also let some
+//! other word confirm (`poder`, `certa`, `now`). Whatever merely resembles an answer is
+//! [`Reading::Qualified`], which never binds; the rest is [`Reading::Other`].
+
+mod build;
+mod normalise;
+mod option;
+mod phrases;
+mod reading;
+
+use serde::{Deserialize, Serialize};
+
+use phrases::Phrases;
+
+pub use build::LexiconError;
+pub use normalise::normalise;
+pub use option::read_number;
+pub use reading::{MAX_ANSWER_CHARS, MAX_QUALIFIED_TOKENS};
+
+/// One locale's answers, as a file in `policies/lexicons/` holds them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LexiconFile {
+    /// BCP 47 tag of the language the entries belong to, as `pt-BR`.
+    pub locale: String,
+    /// Version of this file; every reading carries it, so that an old decision can be explained.
+    pub version: String,
+    /// Messages that say yes when they are the whole message. Several words are one entry.
+    pub affirmative: Vec<String>,
+    /// Messages that say no when they are the whole message.
+    pub negative: Vec<String>,
+    /// Words that negate: an affirmative entry, of any file, that contains one is refused.
+    pub negations: Vec<String>,
+    /// Words that take an answer half back or put a condition on it, as `mas` or `but`.
+    pub qualifiers: Vec<String>,
+    /// Words that may stand before an option's number, as `opção` in "opção 2".
+    #[serde(default)]
+    pub option_words: Vec<String>,
+    /// Ordinary words of this language that look like some entry. An entry of *another* file that
+    /// is written like one is left out, and one that only becomes like it by repeated letters is
+    /// then matched as written only.
+    #[serde(default)]
+    pub other_words: Vec<String>,
+}
+
+/// Which version of which locale's file a [`Lexicon`] was built from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LexiconVersion {
+    /// The file's locale.
+    pub locale: String,
+    /// The file's version.
+    pub version: String,
+}
+
+/// What a text is, taken as an answer. Only the first two can ever bind to a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Reading {
+    /// The whole message is an affirmative entry.
+    Affirmative {
+        /// Locale of the file the entry stands in.
+        locale: String,
+        /// The entry as the file writes it.
+        entry: String,
+        /// Version of that file.
+        version: String,
+    },
+    /// The whole message is a negative entry.
+    Negative {
+        /// Locale of the file the entry stands in.
+        locale: String,
+        /// The entry as the file writes it.
+        entry: String,
+        /// Version of that file.
+        version: String,
+    },
+    /// Begins or ends like an answer but is not plainly one: it says more, asks, is struck
+    /// through, or says both yes and no. Never binds.
+    Qualified {
+        /// Locale of the file the entry stands in.
+        locale: String,
+        /// The entry the message begins (or else ends) with, as the file writes it.
+        entry: String,
+        /// Version of that file.
+        version: String,
+    },
+    /// Not an answer.
+    Other,
+}
+
+/// The answers of one or more files, folded and merged for reading.
+#[derive(Debug, Clone)]
+pub struct Lexicon {
+    versions: Vec<LexiconVersion>,
+    entries: phrases::Entries,
+    qualifiers: Phrases,
+    option_words: Phrases,
+}
+
+impl Lexicon {
+    /// The files this lexicon was built from, in the order given to [`Lexicon::build`].
+    #[must_use]
+    pub fn versions(&self) -> &[LexiconVersion] {
+        &self.versions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_reading_is_tagged_on_the_wire() -> Result<(), serde_json::Error> {
+        let (locale, entry, version) = ("es".into(), "sí".into(), "1".into());
+        let reading = Reading::Affirmative {
+            locale,
+            entry,
+            version,
+        };
+        let wire = json!({"kind": "affirmative", "locale": "es", "entry": "sí", "version": "1"});
+        assert_eq!(serde_json::to_value(&reading)?, wire);
+        assert_eq!(serde_json::from_value::<Reading>(wire)?, reading);
+        assert_eq!(
+            serde_json::to_value(Reading::Other)?,
+            json!({"kind": "other"})
+        );
+        Ok(())
+    }
+}

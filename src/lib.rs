@@ -21,4 +21,5 @@
 pub mod domain;
 pub mod evidence;
 pub mod packs;
+pub mod service;
 pub mod storage;

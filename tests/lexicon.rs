@@ -12,9 +12,7 @@ const ES: &str = include_str!("../policies/lexicons/es.yaml");
 const EN: &str = include_str!("../policies/lexicons/en.yaml");
 
 fn files() -> Vec<LexiconFile> {
-    [PT, ES, EN]
-        .map(|text| serde_saphyr::from_str(text).unwrap())
-        .into()
+    [PT, ES, EN].map(|text| serde_saphyr::from_str(text).unwrap()).into()
 }
 
 fn shipped() -> Lexicon {
@@ -37,9 +35,7 @@ fn kind(reading: &Reading) -> Kind {
 
 fn check(lexicon: &Lexicon, expected: Kind, texts: &[&str]) {
     let read = texts.iter().map(|text| (*text, lexicon.read(text)));
-    let wrong: Vec<_> = read
-        .filter(|(_, reading)| kind(reading) != expected)
-        .collect();
+    let wrong: Vec<_> = read.filter(|(_, reading)| kind(reading) != expected).collect();
     assert!(wrong.is_empty(), "not {expected:?}: {wrong:#?}");
 }
 
@@ -138,11 +134,7 @@ fn what_only_looks_like_an_answer_is_none() {
         "quero dois desses para entregar amanhã cedo", "👍 vou querer dois desses para amanhã cedo",
         "2", "12/03", "https://example.com/pedido", "11999990000",
     ].iter().filter(|text| !["pode esperar?!", "no-one"].contains(*text)).copied().collect::<Vec<_>>());
-    check(
-        &shipped(),
-        Qualified,
-        &["pode esperar?", "pode esperar", "no-one"],
-    );
+    check(&shipped(), Qualified, &["pode esperar?", "pode esperar", "no-one"]);
 }
 
 #[test]
@@ -158,17 +150,9 @@ fn a_reading_names_the_entry_it_stands_on() {
     assert_eq!(lexicon.read("thats right"), expected("en", "that's right"));
     assert_eq!(
         lexicon.read("no entiendo"),
-        Reading::Qualified {
-            locale: "es".into(),
-            entry: "no".into(),
-            version: "1.0.0".into()
-        }
+        Reading::Qualified { locale: "es".into(), entry: "no".into(), version: "1.0.0".into() }
     );
-    let names: Vec<_> = lexicon
-        .versions()
-        .iter()
-        .map(|v| v.locale.as_str())
-        .collect();
+    let names: Vec<_> = lexicon.versions().iter().map(|v| v.locale.as_str()).collect();
     assert_eq!(names, ["pt-BR", "es", "en"]);
 }
 
@@ -179,19 +163,9 @@ fn every_shipped_entry_reads_as_its_own_polarity() {
         let alone = Lexicon::build(std::slice::from_ref(&file)).unwrap();
         for (entries, expected) in [(&file.affirmative, Yes), (&file.negative, No)] {
             for entry in entries {
-                assert_eq!(
-                    kind(&alone.read(entry)),
-                    expected,
-                    "{}: {entry}",
-                    file.locale
-                );
+                assert_eq!(kind(&alone.read(entry)), expected, "{}: {entry}", file.locale);
                 let expected = if entry == "y" { Other } else { expected };
-                assert_eq!(
-                    kind(&all.read(entry)),
-                    expected,
-                    "merged, {}: {entry}",
-                    file.locale
-                );
+                assert_eq!(kind(&all.read(entry)), expected, "merged, {}: {entry}", file.locale);
             }
         }
     }
@@ -201,22 +175,14 @@ fn every_shipped_entry_reads_as_its_own_polarity() {
 fn every_affirmative_entry_is_undone_by_a_negation_a_question_or_a_condition() {
     let lexicon = shipped();
     let files = files();
-    let against: BTreeSet<_> = files
-        .iter()
-        .flat_map(|f| f.negations.iter().chain(&f.qualifiers))
-        .collect();
+    let against: BTreeSet<_> = files.iter().flat_map(|f| f.negations.iter().chain(&f.qualifiers)).collect();
     for entry in files.iter().flat_map(|file| &file.affirmative) {
         for word in &against {
             for text in [format!("{word} {entry}"), format!("{entry} {word}")] {
                 assert_ne!(kind(&lexicon.read(&text)), Yes, "{text}");
             }
         }
-        for text in [
-            format!("{entry}?"),
-            format!("¿{entry}"),
-            format!("{entry} 👎"),
-            format!("~{entry}~"),
-        ] {
+        for text in [format!("{entry}?"), format!("¿{entry}"), format!("{entry} 👎"), format!("~{entry}~")] {
             assert_ne!(kind(&lexicon.read(&text)), Yes, "{text}");
         }
     }
@@ -226,26 +192,17 @@ fn every_affirmative_entry_is_undone_by_a_negation_a_question_or_a_condition() {
 fn long_texts_are_no_answer_and_cost_nothing() {
     let lexicon = shipped();
     let many = 200_000;
-    let mut texts: Vec<String> = [
-        "s", "n", "i", "👍", "sim ", "não ", "?", " ", "\u{301}", "\u{336}", "\u{200D}",
-    ]
-    .map(|unit| unit.repeat(many))
-    .into();
+    let mut texts: Vec<String> = ["s", "n", "i", "👍", "sim ", "não ", "?", " ", "\u{301}", "\u{336}", "\u{200D}"]
+        .map(|unit| unit.repeat(many))
+        .into();
     texts.push(format!("sim{}", "m".repeat(many)));
     texts.push(format!("sim{}", " ".repeat(many)));
     texts.push("\u{FDFA}".repeat(many));
     let start = Instant::now();
     for text in &texts {
-        assert_eq!(
-            (lexicon.read(text), lexicon.read_option(text)),
-            (Reading::Other, None)
-        );
+        assert_eq!((lexicon.read(text), lexicon.read_option(text)), (Reading::Other, None));
     }
-    assert!(
-        start.elapsed() < Duration::from_millis(500),
-        "{:?}",
-        start.elapsed()
-    );
+    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
     for text in &texts {
         let once = normalise(text);
         assert_eq!(normalise(&once), once);
@@ -254,10 +211,7 @@ fn long_texts_are_no_answer_and_cost_nothing() {
     check(&lexicon, Qualified, &[&format!("sim, mas {rest}")]);
     check(&lexicon, Other, &[&format!("sim, {rest}")]);
     assert_eq!(kind(&lexicon.read(&format!("s{}m", "i".repeat(198)))), Yes);
-    assert_eq!(
-        kind(&lexicon.read(&format!("s{}m", "i".repeat(199)))),
-        Other
-    );
+    assert_eq!(kind(&lexicon.read(&format!("s{}m", "i".repeat(199)))), Other);
 }
 
 #[test]
@@ -297,10 +251,7 @@ fn another_languages_ordinary_word_is_no_answer() {
     assert_eq!(read(&[&pt, &es], "bora"), Yes);
     assert_eq!(read(&[&pt, &es], "borra"), Other);
     assert_eq!(read(&[&pt, &es], "boraaa"), Other);
-    let other = LexiconFile {
-        affirmative: vec!["k".into()],
-        ..en.clone()
-    };
+    let other = LexiconFile { affirmative: vec!["k".into()], ..en.clone() };
     assert_eq!(read(&[&other], "kkkk"), Yes);
     assert_eq!(read(&[&other, &pt], "kkkk"), Other);
     assert_eq!(kind(&Lexicon::build(&[]).unwrap().read("sim")), Other);
@@ -310,9 +261,9 @@ fn another_languages_ordinary_word_is_no_answer() {
 /// Text made of the pieces that matter, to reach the corners that random characters do not.
 fn replies() -> impl Strategy<Value = String> {
     let pieces = [
-        "sim", "não", "nao", "ok", "pode", "si", "no", "yes", "don't", "mas", "but", "👍", "👎",
-        "🏽", "\u{FE0F}", "\u{200D}", "\u{200B}", "\u{301}", "\u{336}", "?", "~", ">", " ", " ",
-        " ", ",", "'", "s", "n", "2", "x", "\u{20E3}", "①", "\u{202E}", "\n",
+        "sim", "não", "nao", "ok", "pode", "si", "no", "yes", "don't", "mas", "but", "👍", "👎", "🏽", "\u{FE0F}",
+        "\u{200D}", "\u{200B}", "\u{301}", "\u{336}", "?", "~", ">", " ", " ", " ", ",", "'", "s", "n", "2", "x",
+        "\u{20E3}", "①", "\u{202E}", "\n",
     ];
     prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12).prop_map(|p| p.concat())
 }
@@ -383,10 +334,7 @@ fn shipped_once() -> &'static Lexicon {
 }
 
 fn answers() -> Vec<String> {
-    files()
-        .into_iter()
-        .flat_map(|file| [file.affirmative, file.negative].concat())
-        .collect()
+    files().into_iter().flat_map(|file| [file.affirmative, file.negative].concat()).collect()
 }
 
 fn known_tokens() -> &'static BTreeSet<String> {

@@ -61,12 +61,7 @@ pub struct CaseFailure {
 
 impl fmt::Display for CaseFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            case,
-            member,
-            expected,
-            found,
-        } = self;
+        let Self { case, member, expected, found } = self;
         match found {
             Some(found) => write!(f, "{case}: {member} should be {expected} and is {found}"),
             None => write!(f, "{case}: there is no `{member}` to expect"),
@@ -86,13 +81,12 @@ pub struct CaseReport {
 /// Runs a file of cases against a book.
 pub fn run_cases(file: &str, text: &str, book: &PolicyBook) -> Result<CaseReport, PolicyError> {
     let document = Document::read(file, text)?;
-    let CaseFile { scope, cases } =
-        serde_path_to_error::deserialize(&document.value).map_err(|error| {
-            let pointer = pointer_of(error.path());
-            let problem = format!("this is not a case ({})", error.inner());
-            let instead = "Write scope and cases as policies/README.md shows them.";
-            document.place(file, PolicyError::at(pointer, problem, instead))
-        })?;
+    let CaseFile { scope, cases } = serde_path_to_error::deserialize(&document.value).map_err(|error| {
+        let pointer = pointer_of(error.path());
+        let problem = format!("this is not a case ({})", error.inner());
+        let instead = "Write scope and cases as policies/README.md shows them.";
+        document.place(file, PolicyError::at(pointer, problem, instead))
+    })?;
     let mut report = CaseReport::default();
     for case in cases {
         let found = outcome(book, &scope, case.given);
@@ -109,12 +103,7 @@ pub fn run_cases(file: &str, text: &str, book: &PolicyBook) -> Result<CaseReport
             let found = found.get(&member).cloned();
             if found.as_ref() != Some(&expected) {
                 let case = case.name.clone();
-                report.failures.push(CaseFailure {
-                    case,
-                    member,
-                    expected,
-                    found,
-                });
+                report.failures.push(CaseFailure { case, member, expected, found });
             }
         }
         report.passed += usize::from(report.failures.len() == before);
@@ -127,15 +116,12 @@ fn outcome(book: &PolicyBook, scope: &Scope, given: Given) -> Map<String, Value>
     let or = |own: Option<String>, shared: &Option<String>| own.or_else(|| shared.clone());
     let view = book.view(&PolicyScope {
         tenant_id: or(given.tenant, &scope.tenant).unwrap_or_else(|| "any".to_owned()),
-        environment: or(given.environment, &scope.environment)
-            .unwrap_or_else(|| "production".to_owned()),
+        environment: or(given.environment, &scope.environment).unwrap_or_else(|| "production".to_owned()),
         attached_pack: or(given.attached_pack, &scope.attached_pack),
     });
     let rules = view.command(&given.command, given.raised_to);
     let pack = view.pack();
-    let approval = rules
-        .approval
-        .map_or_else(|| json!("none"), |rule| json!(rule));
+    let approval = rules.approval.map_or_else(|| json!("none"), |rule| json!(rule));
     let all = json!({
         "pack": rules.policy.pack_id,
         "context_pack": pack.pack_id,

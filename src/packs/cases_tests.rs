@@ -3,18 +3,9 @@
 use super::{PackSource, run_cases};
 
 const CASES: [(&str, &str); 3] = [
-    (
-        "basic.cases.yaml",
-        include_str!("../../policies/cases/basic.cases.yaml"),
-    ),
-    (
-        "strong.cases.yaml",
-        include_str!("../../policies/cases/strong.cases.yaml"),
-    ),
-    (
-        "operational.cases.yaml",
-        include_str!("../../policies/cases/operational.cases.yaml"),
-    ),
+    ("basic.cases.yaml", include_str!("../../policies/cases/basic.cases.yaml")),
+    ("strong.cases.yaml", include_str!("../../policies/cases/strong.cases.yaml")),
+    ("operational.cases.yaml", include_str!("../../policies/cases/operational.cases.yaml")),
 ];
 
 #[test]
@@ -51,12 +42,8 @@ fn a_wrong_case_says_what_was_found() {
 #[test]
 fn a_misspelt_case_is_placed() {
     let book = PackSource::Shipped.load().unwrap().book;
-    let text =
-        "cases:\n  - name: a\n    given: {command: x, raised: S1}\n    expect: {class: S1}\n";
+    let text = "cases:\n  - name: a\n    given: {command: x, raised: S1}\n    expect: {class: S1}\n";
     let error = run_cases("x.cases.yaml", text, &book).unwrap_err();
     assert_eq!(error.line, Some(3), "{error}");
-    assert!(
-        error.to_string().contains("unknown field `raised`"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("unknown field `raised`"), "{error}");
 }

@@ -22,9 +22,7 @@ const FORM_OF_HEAD: &[Row] = &[
     ),
     (
         &[("profile: basic", "profile: weak")],
-        &[
-            r#"p.yaml:4:1 /profile: "weak" is not a word for this place. Write basic, strong, operational or custom."#,
-        ],
+        &[r#"p.yaml:4:1 /profile: "weak" is not a word for this place. Write basic, strong, operational or custom."#],
     ),
     (
         &[("facts_share: 0.7", "facts_share: 1")],
@@ -111,36 +109,23 @@ fn form_of_demands() {
 const FORM_OF_DEMANDS: &[Row] = &[
     (
         &[("group: account, class: S1", "group: account, class: S4")],
-        &[
-            r#"p.yaml:33:45 /commands/1/class: "S4" is not a word for this place. Write S0, S1, S2 or S3."#,
-        ],
+        &[r#"p.yaml:33:45 /commands/1/class: "S4" is not a word for this place. Write S0, S1, S2 or S3."#],
     ),
     (
-        &[(
-            S3,
-            "  S3: { confirmation: required, bare_answers: false, approval: some }",
-        )],
+        &[(S3, "  S3: { confirmation: required, bare_answers: false, approval: some }")],
         &[
             r#"p.yaml:28:54 /classes/S3/approval: "some" is not a word for this place. Write none, or {role: approver, required: 1, separate_person: true}."#,
         ],
     ),
     (
-        &[(
-            S3,
-            "  S3: { confirmation: required, bare_answers: false, approval: { role: approver, required: 0 } }",
-        )],
+        &[(S3, "  S3: { confirmation: required, bare_answers: false, approval: { role: approver, required: 0 } }")],
         &[
             "p.yaml:28:82 /classes/S3/approval/required: 0 is less than the minimum of 1. Write how many persons must approve, 1 to 10.",
         ],
     ),
     (
-        &[(
-            "  S3: { confirmation: required, bare_answers: false, approval: none }\n",
-            "",
-        )],
-        &[
-            "p.yaml:24:1 /classes/S3: `S3` is missing. Write confirmation, bare_answers and approval.",
-        ],
+        &[("  S3: { confirmation: required, bare_answers: false, approval: none }\n", "")],
+        &["p.yaml:24:1 /classes/S3: `S3` is missing. Write confirmation, bare_answers and approval."],
     ),
 ];
 
@@ -152,9 +137,7 @@ fn form_of_slots_and_answers() {
 const FORM_OF_SLOTS_AND_ANSWERS: &[Row] = &[
     (
         &[("reactions: false", "reactions: off")],
-        &[
-            r#"p.yaml:39:3 /answers/reactions: "off" is not of type "boolean". Write true or false."#,
-        ],
+        &[r#"p.yaml:39:3 /answers/reactions: "off" is not of type "boolean". Write true or false."#],
     ),
     (
         &[("lexicons: [pt-BR, es, en]", "lexicons: []")],

@@ -19,10 +19,7 @@ pub(super) fn read(text: &str) -> Result<Document, PolicyError> {
             "Write one JSON document, with each key once in its object.",
         )
     })?;
-    Ok(Document {
-        value,
-        places: HashMap::new(),
-    })
+    Ok(Document { value, places: HashMap::new() })
 }
 
 struct Strict(Value);

@@ -15,19 +15,13 @@ const MEANING_OF_TIMES: &[Row] = &[
         ],
     ),
     (
-        &[(
-            "confirmation:\n  ttl_seconds: 300",
-            "confirmation:\n  ttl_seconds: 601",
-        )],
+        &[("confirmation:\n  ttl_seconds: 300", "confirmation:\n  ttl_seconds: 601")],
         &[
             "p.yaml:16:3 /confirmation/ttl_seconds: a confirmation window of 601 seconds is above 600, and no reason is recorded. Write 600 or less, or say why in confirmation.long_ttl_reason.",
         ],
     ),
     (
-        &[(
-            "  ttl_seconds: 300\n  long_ttl_reason: null",
-            "  ttl_seconds: 601\n  long_ttl_reason: ' '",
-        )],
+        &[("  ttl_seconds: 300\n  long_ttl_reason: null", "  ttl_seconds: 601\n  long_ttl_reason: ' '")],
         &[
             "p.yaml:16:3 /confirmation/ttl_seconds: a confirmation window of 601 seconds is above 600, and no reason is recorded. Write 600 or less, or say why in confirmation.long_ttl_reason.",
         ],
@@ -35,10 +29,7 @@ const MEANING_OF_TIMES: &[Row] = &[
     (
         &[
             ("message_days: 30", "message_days: 8"),
-            (
-                "  ttl_seconds: 1800\n  max_lifetime_seconds: 86400",
-                "  ttl_seconds: 864000",
-            ),
+            ("  ttl_seconds: 1800\n  max_lifetime_seconds: 86400", "  ttl_seconds: 864000"),
         ],
         &[
             "p.yaml:75:3 /retention/message_days: readings would go after 8 days, while a context can still wait for 10. Write at least as many days as context.ttl_seconds covers.",
@@ -53,29 +44,20 @@ fn meaning_of_demands() {
 
 const MEANING_OF_DEMANDS: &[Row] = &[
     (
-        &[(
-            S2,
-            "  S2: { confirmation: required, bare_answers: true, approval: none }",
-        )],
+        &[(S2, "  S2: { confirmation: required, bare_answers: true, approval: none }")],
         &[
             r#"p.yaml:27:33 /classes/S2/bare_answers: a bare "yes" would be enough for a command of class S2. Write false: these commands are confirmed by button or by quoting the question."#,
         ],
     ),
     (
-        &[(
-            S3,
-            "  S3: { confirmation: required, bare_answers: true, approval: none }",
-        )],
+        &[(S3, "  S3: { confirmation: required, bare_answers: true, approval: none }")],
         &[
             r#"p.yaml:28:33 /classes/S3/bare_answers: a bare "yes" would be enough for a command of class S3. Write false: these commands are confirmed by button or by quoting the question."#,
             r#"p.yaml:28:33 /classes/S3/bare_answers: S3 accepts a bare "yes", so it would be weaker than S2. Write false."#,
         ],
     ),
     (
-        &[(
-            S2,
-            "  S2: { confirmation: none, bare_answers: false, approval: none }",
-        )],
+        &[(S2, "  S2: { confirmation: none, bare_answers: false, approval: none }")],
         &[
             "p.yaml:27:9 /classes/S2/confirmation: S2 asks for no confirmation, so it would be weaker than S1. Write required.",
         ],
@@ -90,10 +72,7 @@ const MEANING_OF_DEMANDS: &[Row] = &[
         ],
     ),
     (
-        &[(
-            S3,
-            "  S3: { confirmation: none, bare_answers: false, approval: none }",
-        )],
+        &[(S3, "  S3: { confirmation: none, bare_answers: false, approval: none }")],
         &[
             "p.yaml:28:9 /classes/S3/confirmation: S3 asks for no confirmation, so it would be weaker than S2. Write required.",
             "p.yaml:28:3 /classes/S3: class S3 asks nobody, and it is also the class of every command that no pack lists. Write `confirmation: required`, or an approval rule.",
@@ -104,42 +83,28 @@ const MEANING_OF_DEMANDS: &[Row] = &[
             CANCEL,
             "{ name: order.cancel, group: orders, class: S2, material_fields: [order_id] }\n  - { name: order.cancel, class: S3, material_fields: [order_id] }",
         )],
-        &[
-            "p.yaml:35:7 /commands/3/name: `order.cancel` is already listed as /commands/2. Keep one of the two.",
-        ],
+        &["p.yaml:35:7 /commands/3/name: `order.cancel` is already listed as /commands/2. Keep one of the two."],
     ),
     (
-        &[(
-            CANCEL,
-            "{ name: order.cancel, class: S2, material_fields: [] }",
-        )],
+        &[(CANCEL, "{ name: order.cancel, class: S2, material_fields: [] }")],
         &[
             "p.yaml:34:38 /commands/2/material_fields: `order.cancel` is of class S2 and names nothing that must stay the same between the question and the command. List the members of its target that matter, such as [order_id].",
         ],
     ),
     (
-        &[(
-            CANCEL,
-            "{ name: order.cancel, class: S2, material_fields: [order_id], confirmation: none }",
-        )],
+        &[(CANCEL, "{ name: order.cancel, class: S2, material_fields: [order_id], confirmation: none }")],
         &[
             "p.yaml:34:67 /commands/2/confirmation: `order.cancel` would need no confirmation although class S2 does. Leave it out: a command may ask for more than its class, never for less.",
         ],
     ),
     (
-        &[(
-            CANCEL,
-            "{ name: order.cancel, class: S2, material_fields: [order_id], bare_answers: true }",
-        )],
+        &[(CANCEL, "{ name: order.cancel, class: S2, material_fields: [order_id], bare_answers: true }")],
         &[
             r#"p.yaml:34:67 /commands/2/bare_answers: `order.cancel` would accept a bare "yes" although class S2 does not. Leave it out: a command may ask for more than its class, never for less."#,
         ],
     ),
     (
-        &[(
-            CANCEL,
-            "{ name: order.cancel, class: S2, material_fields: [order_id], confirmation_ttl_seconds: 301 }",
-        )],
+        &[(CANCEL, "{ name: order.cancel, class: S2, material_fields: [order_id], confirmation_ttl_seconds: 301 }")],
         &[
             "p.yaml:34:67 /commands/2/confirmation_ttl_seconds: `order.cancel` would have a window of 301 seconds, longer than the 300 of the pack. Write a shorter one, or leave it out.",
         ],
@@ -227,10 +192,7 @@ const MEANING_OF_SLOTS_AND_ANSWERS: &[Row] = &[
         ],
     ),
     (
-        &[(
-            "    default_extension: stored",
-            "    default_extension: derived",
-        )],
+        &[("    default_extension: stored", "    default_extension: derived")],
         &[
             "p.yaml:54:5 /slots/storage/default_extension: `default_extension` cannot be derived: nothing but the slot itself says what it holds. Write stored, digest or refuse. Only pending_confirmation, pending_approval, x_pending_disambiguation, last_result can be derived.",
         ],
@@ -242,10 +204,7 @@ const MEANING_OF_SLOTS_AND_ANSWERS: &[Row] = &[
         ],
     ),
     (
-        &[(
-            "    pending_approval: stored",
-            "    pending_approval: refuse",
-        )],
+        &[("    pending_approval: stored", "    pending_approval: refuse")],
         &[
             "p.yaml:50:5 /slots/storage/pending_approval: `pending_approval` is filled by the server, which could not work without its value. Write stored or derived.",
         ],
@@ -263,28 +222,19 @@ const MEANING_OF_SLOTS_AND_ANSWERS: &[Row] = &[
         ],
     ),
     (
-        &[(
-            "    work_item_id: { type: string, max_bytes: 128 }",
-            "    last_result: { type: string, max_bytes: 128 }",
-        )],
+        &[("    work_item_id: { type: string, max_bytes: 128 }", "    last_result: { type: string, max_bytes: 128 }")],
         &[
             "p.yaml:58:5 /slots/shapes/last_result: `last_result` is filled by the server, so a shape for it would check nothing. Remove it.",
         ],
     ),
     (
-        &[(
-            "    work_item_id: { type: string, max_bytes: 128 }",
-            "    cart/1: { type: string, max_bytes: 128 }",
-        )],
+        &[("    work_item_id: { type: string, max_bytes: 128 }", "    cart/1: { type: string, max_bytes: 128 }")],
         &[
             "p.yaml:58:5 /slots/shapes/cart~11: there is no slot `cart/1`. Use one of active_intent, active_target, work_item_id, or a name of your own that starts with `x_` (a-z, 0-9 and _, at most 63 in all).",
         ],
     ),
     (
-        &[(
-            "active_target: { type: any, max_bytes: 512 }",
-            "active_target: { type: any, max_bytes: 512, pattern: a }",
-        )],
+        &[("active_target: { type: any, max_bytes: 512 }", "active_target: { type: any, max_bytes: 512, pattern: a }")],
         &[
             "p.yaml:57:49 /slots/shapes/active_target/pattern: a pattern says something about strings only. Write `type: string`, or remove the pattern.",
         ],
@@ -309,13 +259,7 @@ fn neighbours_that_load() {
 }
 
 const NEIGHBOURS_THAT_LOAD: &[Row] = &[
-    (
-        &[(
-            "confirmation:\n  ttl_seconds: 300",
-            "confirmation:\n  ttl_seconds: 600",
-        )],
-        &[],
-    ),
+    (&[("confirmation:\n  ttl_seconds: 300", "confirmation:\n  ttl_seconds: 600")], &[]),
     (
         &[(
             "  ttl_seconds: 300\n  long_ttl_reason: null",
@@ -323,33 +267,12 @@ const NEIGHBOURS_THAT_LOAD: &[Row] = &[
         )],
         &[],
     ),
-    (
-        &[("max_lifetime_seconds: 86400", "max_lifetime_seconds: 1800")],
-        &[],
-    ),
+    (&[("max_lifetime_seconds: 86400", "max_lifetime_seconds: 1800")], &[]),
     (&[("message_days: 30", "message_days: 8")], &[]),
-    (
-        &[("    active_target: stored", "    active_target: digest")],
-        &[],
-    ),
-    (
-        &[(
-            "    pending_approval: stored",
-            "    pending_approval: derived",
-        )],
-        &[],
-    ),
-    (
-        &[(
-            "    default_extension: stored",
-            "    default_extension: refuse\n    x_cart: digest",
-        )],
-        &[],
-    ),
-    (
-        &[("  extensions: hide", "  extensions: hide\n  x_cart: mask")],
-        &[],
-    ),
+    (&[("    active_target: stored", "    active_target: digest")], &[]),
+    (&[("    pending_approval: stored", "    pending_approval: derived")], &[]),
+    (&[("    default_extension: stored", "    default_extension: refuse\n    x_cart: digest")], &[]),
+    (&[("  extensions: hide", "  extensions: hide\n  x_cart: mask")], &[]),
     (
         &[
             (
@@ -367,11 +290,5 @@ const NEIGHBOURS_THAT_LOAD: &[Row] = &[
         ],
         &[],
     ),
-    (
-        &[(
-            S3,
-            "  S3: { confirmation: required, bare_answers: false, approval: { role: approver, required: 10 } }",
-        )],
-        &[],
-    ),
+    (&[(S3, "  S3: { confirmation: required, bare_answers: false, approval: { role: approver, required: 10 } }")], &[]),
 ];

@@ -14,7 +14,7 @@ mod yaml;
 
 pub use cases::{CaseFailure, CaseReport, run_cases};
 pub use read::{pack_hash, read_pack};
-pub use source::{LoadedPolicies, NamedText, PackFiles, PackSource, read_policies};
+pub use source::{NamedText, PackFiles, PackSource, read_policies};
 pub use text::MAX_FILE_BYTES;
 
 #[cfg(doc)]

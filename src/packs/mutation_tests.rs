@@ -18,13 +18,12 @@ fn documents() -> Vec<Value> {
 fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     all.push(at.to_owned());
     match value {
-        Value::Object(members) => members
-            .iter()
-            .for_each(|(name, inner)| pointers(inner, &format!("{at}/{name}"), all)),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .for_each(|(n, inner)| pointers(inner, &format!("{at}/{n}"), all)),
+        Value::Object(members) => {
+            members.iter().for_each(|(name, inner)| pointers(inner, &format!("{at}/{name}"), all))
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(n, inner)| pointers(inner, &format!("{at}/{n}"), all))
+        }
         _ => {}
     }
 }
@@ -44,8 +43,7 @@ fn shipped_packs_fit_schema_and_types() {
     for document in documents() {
         assert_eq!(schema::check(&document), []);
         let pack: PolicyPack = serde_json::from_value(document.clone()).unwrap();
-        let again: PolicyPack =
-            serde_json::from_value(serde_json::to_value(&pack).unwrap()).unwrap();
+        let again: PolicyPack = serde_json::from_value(serde_json::to_value(&pack).unwrap()).unwrap();
         assert_eq!(pack, again);
         assert_eq!(schema::check(&serde_json::to_value(&pack).unwrap()), []);
     }
@@ -53,12 +51,7 @@ fn shipped_packs_fit_schema_and_types() {
 
 #[test]
 fn an_unknown_member_is_refused_by_schema_and_types_everywhere() {
-    let open = [
-        "/slots/storage",
-        "/slots/shapes",
-        "/redaction",
-        "/ooc/roles",
-    ];
+    let open = ["/slots/storage", "/slots/shapes", "/redaction", "/ooc/roles"];
     for document in documents() {
         for pointer in all_pointers(&document) {
             let mut changed = document.clone();
@@ -67,10 +60,7 @@ fn an_unknown_member_is_refused_by_schema_and_types_everywhere() {
             };
             members.insert("zzz".to_owned(), json!({}));
             assert!(!schema::check(&changed).is_empty(), "{pointer}");
-            assert!(
-                !types_take(&changed) || open.contains(&pointer.as_str()),
-                "{pointer}"
-            );
+            assert!(!types_take(&changed) || open.contains(&pointer.as_str()), "{pointer}");
         }
     }
 }
@@ -87,11 +77,7 @@ fn what_may_be_left_out_is_the_same_for_schema_and_types() {
                 continue;
             };
             members.remove(name);
-            assert_eq!(
-                schema::check(&changed).is_empty(),
-                types_take(&changed),
-                "{pointer}"
-            );
+            assert_eq!(schema::check(&changed).is_empty(), types_take(&changed), "{pointer}");
         }
     }
 }

@@ -31,8 +31,8 @@ pub fn read_pack(file: &str, text: &str) -> Result<LoadedPack, Vec<PolicyError>>
     if !errors.is_empty() {
         return Err(place(errors));
     }
-    let pack: PolicyPack = serde_path_to_error::deserialize(&document.value)
-        .map_err(|error| place(vec![mistyped(&error)]))?;
+    let pack: PolicyPack =
+        serde_path_to_error::deserialize(&document.value).map_err(|error| place(vec![mistyped(&error)]))?;
     let hash = pack_hash(&document.value).map_err(|error| place(vec![error]))?;
     LoadedPack::new(pack, hash, file).map_err(place)
 }
@@ -41,16 +41,9 @@ pub fn read_pack(file: &str, text: &str) -> Result<LoadedPack, Vec<PolicyError>>
 /// (RFC 8785) of the document as its author wrote it, defaults not filled in. So anyone can compute it from the file.
 pub fn pack_hash(document: &Value) -> Result<String, PolicyError> {
     let canonical = serde_json_canonicalizer::to_vec(document).map_err(|error| {
-        PolicyError::at(
-            "",
-            format!("the pack has no canonical form ({error})"),
-            "Write numbers that JSON can hold.",
-        )
+        PolicyError::at("", format!("the pack has no canonical form ({error})"), "Write numbers that JSON can hold.")
     })?;
-    let digest = Sha256::new()
-        .chain_update(HASH_DOMAIN)
-        .chain_update(canonical)
-        .finalize();
+    let digest = Sha256::new().chain_update(HASH_DOMAIN).chain_update(canonical).finalize();
     Ok(format!("sha256:{}", hex::encode(digest)))
 }
 

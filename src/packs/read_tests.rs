@@ -18,10 +18,7 @@ fn complaints(file: &str, text: &str) -> Vec<String> {
 fn the_hash_of_basic_is_what_it_was() {
     let pack = read_pack("basic.yaml", BASIC).unwrap();
     // Also computed from the file with another language's YAML and canonical JSON libraries.
-    assert_eq!(
-        pack.reference().hash,
-        "sha256:b693d95170e7172c76761f86ecca4d7558b2656e31b20d2f4673e11ae92038aa"
-    );
+    assert_eq!(pack.reference().hash, "sha256:b693d95170e7172c76761f86ecca4d7558b2656e31b20d2f4673e11ae92038aa");
     assert_eq!(pack.reference().version, "1.0.0");
 }
 
@@ -31,10 +28,7 @@ fn comments_and_spelling_of_numbers_do_not_change_the_hash_and_rules_do() {
     let noted = BASIC
         .replace("0.9 }", "0.90 } # high")
         .replace("1800", "1800.0")
-        .replace(
-            "future_tolerance_seconds: 0",
-            "future_tolerance_seconds: -0.0",
-        );
+        .replace("future_tolerance_seconds: 0", "future_tolerance_seconds: -0.0");
     assert_ne!(noted, BASIC);
     assert_eq!(hash(&noted), hash(BASIC));
     assert_ne!(hash(&BASIC.replace("1800", "1801")), hash(BASIC));
@@ -44,10 +38,7 @@ fn comments_and_spelling_of_numbers_do_not_change_the_hash_and_rules_do() {
 fn json_is_read_like_yaml() {
     let value: serde_json::Value = serde_saphyr::from_str(BASIC).unwrap();
     let json = serde_json::to_string_pretty(&value).unwrap();
-    let (one, other) = (
-        read_pack("b.yaml", BASIC).unwrap(),
-        read_pack("b.JSON", &json).unwrap(),
-    );
+    let (one, other) = (read_pack("b.yaml", BASIC).unwrap(), read_pack("b.JSON", &json).unwrap());
     assert_eq!(one.pack(), other.pack());
     assert_eq!(one.reference(), other.reference());
     let twice = json.replacen("\"pack_id\"", "\"pack_id\": \"a\", \"pack_id\"", 1);
@@ -59,37 +50,22 @@ fn json_is_read_like_yaml() {
 
 #[test]
 fn a_duplicate_key_is_refused_with_its_line() {
-    let text = BASIC.replace(
-        "  bind_within_seconds: 60",
-        "  bind_within_seconds: 60\n  ttl_seconds: 10",
-    );
+    let text = BASIC.replace("  bind_within_seconds: 60", "  bind_within_seconds: 60\n  ttl_seconds: 10");
     let said = complaints("a.yaml", &text);
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(
-        said[0].starts_with("a.yaml:19:3: this is not YAML the reader takes"),
-        "{said:?}"
-    );
+    assert!(said[0].starts_with("a.yaml:19:3: this is not YAML the reader takes"), "{said:?}");
     assert!(said[0].contains("duplicate"), "{said:?}");
 }
 
 #[test]
 fn only_true_and_false_are_booleans() {
-    let said = complaints(
-        "a.yaml",
-        &BASIC.replace("reactions: false", "reactions: no"),
-    );
-    assert_eq!(
-        said,
-        ["a.yaml:39:3 /answers/reactions: \"no\" is not of type \"boolean\". Write true or false."]
-    );
+    let said = complaints("a.yaml", &BASIC.replace("reactions: false", "reactions: no"));
+    assert_eq!(said, ["a.yaml:39:3 /answers/reactions: \"no\" is not of type \"boolean\". Write true or false."]);
 }
 
 #[test]
 fn anchors_are_refused_even_unused() {
-    let said = complaints(
-        "a.yaml",
-        &BASIC.replace("pack_id: basic", "pack_id: &name basic"),
-    );
+    let said = complaints("a.yaml", &BASIC.replace("pack_id: basic", "pack_id: &name basic"));
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].contains("no anchors or aliases"), "{said:?}");
 }
@@ -117,11 +93,7 @@ fn bombs_are_refused_quickly() {
         for file in ["bomb.yaml", "bomb.json"] {
             let start = Instant::now();
             assert!(!complaints(file, &bomb).is_empty(), "{file}");
-            assert!(
-                start.elapsed().as_millis() < 1_500,
-                "{file}: {:?}",
-                start.elapsed()
-            );
+            assert!(start.elapsed().as_millis() < 1_500, "{file}: {:?}", start.elapsed());
         }
     }
 }
@@ -138,25 +110,16 @@ fn hostile_patterns_are_refused_quickly() {
         let said = complaints("a.yaml", &text);
         assert_eq!(said.len(), 1, "{pattern}: {said:?}");
         assert!(
-            said[0].starts_with(
-                "a.yaml:57:52 /slots/shapes/active_target/pattern: this is not a regular expression"
-            ),
+            said[0].starts_with("a.yaml:57:52 /slots/shapes/active_target/pattern: this is not a regular expression"),
             "{said:?}"
         );
-        assert!(
-            start.elapsed().as_millis() < 1_500,
-            "{pattern}: {:?}",
-            start.elapsed()
-        );
+        assert!(start.elapsed().as_millis() < 1_500, "{pattern}: {:?}", start.elapsed());
     }
 }
 
 #[test]
 fn complaints_stay_short_and_few() {
-    let long = BASIC.replace(
-        "pack_id: basic",
-        &format!("pack_id: {}", "é".repeat(100_000)),
-    );
+    let long = BASIC.replace("pack_id: basic", &format!("pack_id: {}", "é".repeat(100_000)));
     let said = complaints("a.yaml", &long);
     assert_eq!(said.len(), 1);
     assert!(said[0].chars().count() < 400, "{}", said[0]);
@@ -164,8 +127,5 @@ fn complaints_stay_short_and_few() {
     let many: String = (0..5_000).fold(BASIC.to_owned(), |text, n| text + &format!("x{n}: 1\n"));
     let said = complaints("a.yaml", &many);
     assert_eq!(said.len(), 101);
-    assert_eq!(
-        said[100],
-        "a.yaml: 4900 more complaints are not shown. Mend the ones above first."
-    );
+    assert_eq!(said[100], "a.yaml: 4900 more complaints are not shown. Mend the ones above first.");
 }

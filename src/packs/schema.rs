@@ -43,11 +43,7 @@ fn form() -> Result<&'static Form, PolicyError> {
 /// Every complaint about the form of this document.
 pub(super) fn check(document: &Value) -> Vec<PolicyError> {
     match form() {
-        Ok(form) => form
-            .validator
-            .iter_errors(document)
-            .flat_map(|error| complaints(&error, &form.schema))
-            .collect(),
+        Ok(form) => form.validator.iter_errors(document).flat_map(|error| complaints(&error, &form.schema)).collect(),
         Err(error) => vec![error],
     }
 }
@@ -73,11 +69,7 @@ fn complaints(error: &ValidationError<'_>, schema: &Value) -> Vec<PolicyError> {
                 .and_then(|node| node.pointer(&format!("/properties/{name}")))
                 .and_then(|member| described(Some(resolve(member, schema))))
                 .unwrap_or_else(hint);
-            vec![PolicyError::at(
-                below(pointer, name),
-                format!("`{name}` is missing"),
-                hint,
-            )]
+            vec![PolicyError::at(below(pointer, name), format!("`{name}` is missing"), hint)]
         }
         Kind::PropertyNames { error } => vec![PolicyError::at(
             pointer,
@@ -122,10 +114,7 @@ fn schema_node_or_root<'a>(error: &ValidationError<'_>, schema: &'a Value) -> &'
 /// Follows a `$ref` inside this schema.
 fn resolve<'a>(node: &'a Value, schema: &'a Value) -> &'a Value {
     let target = node.get("$ref").and_then(Value::as_str);
-    target
-        .and_then(|target| target.strip_prefix('#'))
-        .and_then(|pointer| schema.pointer(pointer))
-        .unwrap_or(node)
+    target.and_then(|target| target.strip_prefix('#')).and_then(|pointer| schema.pointer(pointer)).unwrap_or(node)
 }
 
 fn described(node: Option<&Value>) -> Option<String> {

@@ -5,8 +5,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::text::{MAX_FILE_BYTES, too_large};
-use super::{read_pack, shipped};
+use super::{read_pack, shipped, yaml};
+use crate::domain::lexicon::LexiconFile;
 use crate::domain::policy::{PolicyBook, PolicyError};
+use crate::domain::rulebook::{Rulebook, RulebookError};
 
 /// Most files that are read from one folder.
 const MAX_FILES: usize = 256;
@@ -33,33 +35,18 @@ pub struct PackFiles {
     pub lexicons: Vec<NamedText>,
 }
 
-/// What a source holds, read and checked.
-#[derive(Debug, Clone)]
-pub struct LoadedPolicies {
-    /// All packs.
-    pub book: PolicyBook,
-    /// Lexicons, as text.
-    pub lexicons: Vec<NamedText>,
-}
-
 impl PackSource {
     /// Reads the texts. Blocks on the disk.
     pub fn files(&self) -> Result<PackFiles, Vec<PolicyError>> {
-        let shipped = PackFiles {
-            packs: owned(&shipped::PACKS),
-            lexicons: owned(&shipped::LEXICONS),
-        };
+        let shipped = PackFiles { packs: owned(&shipped::PACKS), lexicons: owned(&shipped::LEXICONS) };
         let Self::Folder(folder) = self else {
             return Ok(shipped);
         };
         let mut errors = Vec::new();
         let packs = read_folder(folder, "", &["yaml", "yml", "json"], &mut errors);
         let words = folder.join("lexicons");
-        let mut lexicons = if words.is_dir() {
-            read_folder(&words, "lexicons/", &["yaml"], &mut errors)
-        } else {
-            Vec::new()
-        };
+        let mut lexicons =
+            if words.is_dir() { read_folder(&words, "lexicons/", &["yaml"], &mut errors) } else { Vec::new() };
         for (name, text) in shipped.lexicons {
             if !lexicons.iter().any(|(own, _)| *own == name) {
                 lexicons.push((name, text));
@@ -73,21 +60,46 @@ impl PackSource {
                 "Put at least one *.yaml file into it, for instance a copy of policies/basic.yaml.",
             ));
         }
-        if errors.is_empty() {
-            Ok(PackFiles { packs, lexicons })
-        } else {
-            Err(errors)
-        }
+        if errors.is_empty() { Ok(PackFiles { packs, lexicons }) } else { Err(errors) }
     }
 
-    /// Reads and checks everything: all packs load, or none does. Blocks on the disk.
-    pub fn load(&self) -> Result<LoadedPolicies, Vec<PolicyError>> {
+    /// Reads and checks everything: all packs and lexicons load, or none does. Blocks on the disk.
+    pub fn load(&self) -> Result<Rulebook, Vec<PolicyError>> {
         let files = self.files()?;
-        Ok(LoadedPolicies {
-            book: read_policies(&files.packs)?,
-            lexicons: files.lexicons,
-        })
+        let book = read_policies(&files.packs);
+        let lexicons = read_lexicons(&files.lexicons);
+        match (book, lexicons) {
+            (Ok(book), Ok(lexicons)) => Rulebook::new(book, &lexicons).map_err(unfitting),
+            (book, lexicons) => Err(book.err().into_iter().chain(lexicons.err()).flatten().collect()),
+        }
     }
+}
+
+fn unfitting(errors: Vec<RulebookError>) -> Vec<PolicyError> {
+    let complain = |error: RulebookError| {
+        let instead = "Name only locales that a file in lexicons/ has, and keep one word to one meaning.";
+        PolicyError::at("/answers/lexicons", error.to_string(), instead)
+    };
+    errors.into_iter().map(complain).collect()
+}
+
+/// Reads all lexicons. The complaints about all files come together.
+fn read_lexicons(files: &[NamedText]) -> Result<Vec<LexiconFile>, Vec<PolicyError>> {
+    let mut lexicons = Vec::new();
+    let mut errors = Vec::new();
+    for (file, text) in files {
+        let shown = format!("lexicons/{file}");
+        let instead = "See policies/lexicons/README.md for the form of a lexicon.";
+        let read = yaml::read(text).and_then(|document| {
+            serde_json::from_value::<LexiconFile>(document.value)
+                .map_err(|error| PolicyError::at("", format!("this is no lexicon ({error})"), instead))
+        });
+        match read {
+            Ok(lexicon) => lexicons.push(lexicon),
+            Err(error) => errors.push(error.in_file(&shown)),
+        }
+    }
+    if errors.is_empty() { Ok(lexicons) } else { Err(errors) }
 }
 
 /// Reads all packs and binds them into a book. The complaints about all files come together.
@@ -108,19 +120,12 @@ pub fn read_policies(files: &[NamedText]) -> Result<PolicyBook, Vec<PolicyError>
 }
 
 fn owned(files: &[(&str, &str)]) -> Vec<NamedText> {
-    let pairs = files
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let pairs = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
     pairs.collect()
 }
 
 /// Reads every visible file of the folder with one of these endings. Folders below it are left alone.
-fn read_folder(
-    folder: &Path,
-    prefix: &str,
-    endings: &[&str],
-    errors: &mut Vec<PolicyError>,
-) -> Vec<NamedText> {
+fn read_folder(folder: &Path, prefix: &str, endings: &[&str], errors: &mut Vec<PolicyError>) -> Vec<NamedText> {
     let listed = match names(folder, endings) {
         Ok(listed) => listed,
         Err(error) => {
@@ -131,15 +136,8 @@ fn read_folder(
         }
     };
     if listed.len() > MAX_FILES {
-        let problem = format!(
-            "the folder holds {} files, more than {MAX_FILES}",
-            listed.len()
-        );
-        errors.push(PolicyError::at(
-            "",
-            problem,
-            "Keep only files that are in use there.",
-        ));
+        let problem = format!("the folder holds {} files, more than {MAX_FILES}", listed.len());
+        errors.push(PolicyError::at("", problem, "Keep only files that are in use there."));
         return Vec::new();
     }
     let mut texts = Vec::new();

@@ -25,20 +25,15 @@ fn told(source: &PackSource) -> Vec<String> {
 #[test]
 fn the_shipped_set_loads() {
     let loaded = PackSource::Shipped.load().unwrap();
-    let names: Vec<_> = loaded
-        .book
-        .packs()
-        .map(|pack| pack.pack_id.as_str())
-        .collect();
+    let names: Vec<_> = loaded.book.packs().map(|pack| pack.pack_id.as_str()).collect();
     assert_eq!(names, ["basic", "operational", "strong"]);
     assert_eq!(loaded.lexicons.len(), shipped::LEXICONS.len());
 }
 
 #[test]
 fn a_folder_replaces_the_packs_and_other_files_are_left_alone() {
-    let second = BASIC
-        .replace("pack_id: basic", "pack_id: other")
-        .replace("selectors: [{}]", "selectors: [{tenant: acme}]");
+    let second =
+        BASIC.replace("pack_id: basic", "pack_id: other").replace("selectors: [{}]", "selectors: [{tenant: acme}]");
     let (_keep, source) = folder(&[
         ("basic.yml", BASIC),
         ("other.yaml", &second),
@@ -60,29 +55,14 @@ fn a_folder_replaces_the_packs_and_other_files_are_left_alone() {
 #[test]
 fn the_complaints_about_all_files_come_together() {
     let (_keep, source) = folder(&[
-        (
-            "a.yaml",
-            &BASIC.replace("reactions: false", "reactions: maybe"),
-        ),
-        (
-            "b.yaml",
-            &BASIC.replace(
-                "class: S2, material_fields: [order_id] }",
-                "class: S2, material_fields: [] }",
-            ),
-        ),
+        ("a.yaml", &BASIC.replace("reactions: false", "reactions: maybe")),
+        ("b.yaml", &BASIC.replace("class: S2, material_fields: [order_id] }", "class: S2, material_fields: [] }")),
         ("c.yaml", "pack_id: [\n"),
         ("d.yaml", BASIC),
         ("e.yaml", BASIC),
     ]);
     let said = told(&source);
-    let starts = [
-        "a.yaml:39:3 /answers/reactions",
-        "b.yaml:34:",
-        "c.yaml:",
-        "e.yaml /pack_id",
-        "e.yaml /selectors/0",
-    ];
+    let starts = ["a.yaml:39:3 /answers/reactions", "b.yaml:34:", "c.yaml:", "e.yaml /pack_id", "e.yaml /selectors/0"];
     assert_eq!(said.len(), starts.len(), "{said:#?}");
     for (line, start) in said.iter().zip(starts) {
         assert!(line.starts_with(start), "{line}");
@@ -105,12 +85,6 @@ fn a_folder_that_is_missing_empty_oversized_or_not_text_is_refused() {
     fs::write(keep.path().join("b.yaml"), [0xff, 0xfe, 0x00]).unwrap();
     let said = told(&source);
     assert_eq!(said.len(), 2, "{said:?}");
-    assert!(
-        said[0].starts_with("a.yaml: the file is larger than 262144 bytes"),
-        "{said:?}"
-    );
-    assert!(
-        said[1].starts_with("b.yaml: the file cannot be read"),
-        "{said:?}"
-    );
+    assert!(said[0].starts_with("a.yaml: the file is larger than 262144 bytes"), "{said:?}");
+    assert!(said[1].starts_with("b.yaml: the file cannot be read"), "{said:?}");
 }

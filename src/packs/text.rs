@@ -27,14 +27,8 @@ impl Document {
         if text.len() > MAX_FILE_BYTES {
             return Err(too_large(file));
         }
-        let is_json = std::path::Path::new(file)
-            .extension()
-            .is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
-        let read = if is_json {
-            json::read(text)
-        } else {
-            yaml::read(text)
-        };
+        let is_json = std::path::Path::new(file).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        let read = if is_json { json::read(text) } else { yaml::read(text) };
         read.map_err(|error| error.in_file(file))
     }
 
@@ -49,12 +43,8 @@ impl Document {
                 (None, None) => break None,
             }
         };
-        PolicyError {
-            line: place.map(|(line, _)| line),
-            column: place.map(|(_, column)| column),
-            ..error
-        }
-        .in_file(file)
+        PolicyError { line: place.map(|(line, _)| line), column: place.map(|(_, column)| column), ..error }
+            .in_file(file)
     }
 }
 
@@ -85,12 +75,11 @@ pub(super) fn below(pointer: &str, member: &str) -> String {
 
 /// The JSON pointer to where typed reading stopped.
 pub(super) fn pointer_of(path: &serde_path_to_error::Path) -> String {
-    path.iter()
-        .fold(String::new(), |pointer, segment| match segment {
-            Segment::Seq { index } => format!("{pointer}/{index}"),
-            Segment::Map { key } => below(&pointer, key),
-            Segment::Enum { .. } | Segment::Unknown => pointer,
-        })
+    path.iter().fold(String::new(), |pointer, segment| match segment {
+        Segment::Seq { index } => format!("{pointer}/{index}"),
+        Segment::Map { key } => below(&pointer, key),
+        Segment::Enum { .. } | Segment::Unknown => pointer,
+    })
 }
 
 /// A line or column, as far as it can be counted.

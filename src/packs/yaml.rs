@@ -31,8 +31,7 @@ pub(super) fn read(text: &str) -> Result<Document, PolicyError> {
             max_total_scalar_bytes: MAX_FILE_BYTES,
         },
     };
-    let tree: Spanned<Tree> =
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| complaint(&error))?;
+    let tree: Spanned<Tree> = serde_saphyr::from_str_with_options(text, options).map_err(|error| complaint(&error))?;
     let mut places = HashMap::new();
     let value = unfold(tree, String::new(), None, &mut places);
     Ok(Document { value, places })

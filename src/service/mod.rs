@@ -2,24 +2,13 @@
 //! committer decides under the lock; each reading one is judged against the clock as it is read.
 
 mod credentials;
-mod evidence;
-mod explanation;
-mod ooc;
 mod reading;
-mod sweeping;
-mod verifying;
-mod wording;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use credentials::{Credentials, NewKey, PresentedKey};
-pub use evidence::{EvidencePage, FrameView};
-pub use explanation::{Explanation, Step};
-pub use ooc::{ContextSummary, OocAnswer, OocQuestion, OocRequest};
 pub use reading::{ContextView, ItemView};
-pub use sweeping::sweep_forever;
-pub use verifying::{StreamReport, TenantReport, verify_tenant};
 
 use crate::domain::canonical::{Digest, Purpose, keyed};
 use crate::domain::id::{KeyId, PrincipalId};
@@ -30,11 +19,6 @@ use crate::domain::rulebook::Rulebook;
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::committer::{Busy, Committer, Submission};
 use crate::storage::{Claim, Scope, StorageError, Store, Tenant};
-
-/// How long an idempotency row is kept at least, in seconds. Longer than any client retries.
-pub const CLAIM_SECONDS: u32 = 24 * 60 * 60;
-/// How long a dedupe row is kept at least, in seconds: WhatsApp redelivers for seven days, so eight.
-pub const DEDUPE_SECONDS: u32 = 8 * 24 * 60 * 60;
 
 /// Who asks, as their credential says.
 #[derive(Debug, Clone)]

@@ -39,7 +39,8 @@ impl Service {
     /// One context.
     pub async fn context(&self, caller: &Caller, id: &ContextId) -> Result<ContextView, ServiceError> {
         caller.require(Scope::ContextRead)?;
-        let context = self.store.context(&caller.tenant.tenant_id, id).await?.ok_or(ServiceError::NotFound("context"))?;
+        let context =
+            self.store.context(&caller.tenant.tenant_id, id).await?.ok_or(ServiceError::NotFound("context"))?;
         self.view(caller, context).await
     }
 
@@ -82,7 +83,8 @@ impl Service {
     /// One pending item.
     pub async fn item(&self, caller: &Caller, id: &ItemId) -> Result<ItemView, ServiceError> {
         caller.require(Scope::ContextRead)?;
-        let item = self.store.item(&caller.tenant.tenant_id, id).await?.ok_or(ServiceError::NotFound(id.kind().as_str()))?;
+        let item =
+            self.store.item(&caller.tenant.tenant_id, id).await?.ok_or(ServiceError::NotFound(id.kind().as_str()))?;
         self.item_view(caller, item).await
     }
 

@@ -7,25 +7,25 @@ pub mod committer;
 mod error;
 mod query;
 mod record;
-pub mod sqlite;
+mod rows;
 mod transaction;
 
 use async_trait::async_trait;
 
 pub use error::StorageError;
-pub use query::{
-    ApprovalQuery, ContextQuery, EvidenceQuery, Page, PrincipalQuery, Position, MAX_PAGE,
-};
-pub use record::{ApiKey, Scope, StoredClaim, Tenant};
+pub use query::{ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery};
+pub use record::{ApiKey, CLAIM_SECONDS, DEDUPE_SECONDS, Scope, StoredClaim, Tenant};
 pub use transaction::{Claim, Loaded, Row, Transaction, Want, Writes};
 
+use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
-use crate::domain::id::{ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, StreamId, TenantId};
+use crate::domain::id::{
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, StreamId, TenantId,
+};
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
 use crate::domain::principal::Principal;
-use crate::domain::canonical::Digest;
 use crate::domain::time::Timestamp;
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
@@ -93,9 +93,20 @@ pub trait Store: Send + Sync {
     // Verification and upkeep.
 
     /// The heads of a tenant's streams after `after`, by stream id.
-    async fn heads(&self, tenant_id: &TenantId, after: Option<&StreamId>, limit: u32) -> Result<Vec<StreamHead>, StorageError>;
+    async fn heads(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&StreamId>,
+        limit: u32,
+    ) -> Result<Vec<StreamHead>, StorageError>;
     /// The entries of a stream after sequence number `after`, in order.
-    async fn stream(&self, tenant_id: &TenantId, id: &StreamId, after: u64, limit: u32) -> Result<Vec<LogEntry>, StorageError>;
+    async fn stream(
+        &self,
+        tenant_id: &TenantId,
+        id: &StreamId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<LogEntry>, StorageError>;
     /// Conversations in which something is due at `now`: a deadline, or a question put to an identity that changed.
     async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<(TenantId, ConversationId)>, StorageError>;
     /// Deletes up to `limit` idempotency and dedupe rows that have served their time; says how many.

@@ -1,6 +1,8 @@
 //! What lists can be asked for, and how they are cut into pages.
 
-use crate::domain::id::{ArtifactId, CommandId, ContextId, ConversationId, CorrelationId, PersonId, PrincipalId, RoleName};
+use crate::domain::id::{
+    ArtifactId, CommandId, ContextId, ConversationId, CorrelationId, PersonId, PrincipalId, RoleName,
+};
 use crate::domain::lifecycle::Status;
 use crate::domain::principal::Alias;
 use crate::domain::time::Timestamp;

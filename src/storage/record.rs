@@ -12,6 +12,11 @@ use crate::domain::policy::PolicyScope;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
 
+/// How long an idempotency row is kept at least, in seconds. Longer than any client retries.
+pub const CLAIM_SECONDS: u32 = 24 * 60 * 60;
+/// How long a dedupe row is kept at least, in seconds: WhatsApp redelivers for seven days, so eight.
+pub const DEDUPE_SECONDS: u32 = 8 * 24 * 60 * 60;
+
 /// One customer of this server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenant {
@@ -112,13 +117,9 @@ impl Scope {
     #[must_use]
     pub fn defaults(kind: CredentialKind) -> BTreeSet<Self> {
         let scopes: &[Self] = match kind {
-            CredentialKind::Handler => &[
-                Self::MessageIngest,
-                Self::ContextRead,
-                Self::ContextWrite,
-                Self::CommandBind,
-                Self::PrincipalWrite,
-            ],
+            CredentialKind::Handler => {
+                &[Self::MessageIngest, Self::ContextRead, Self::ContextWrite, Self::CommandBind, Self::PrincipalWrite]
+            }
             CredentialKind::Operator => &[Self::ContextRead, Self::OocRead, Self::ApprovalDecide],
             CredentialKind::Auditor => &[Self::OocRead, Self::EvidenceRead],
             CredentialKind::Agent => &[Self::ContextRead, Self::ContextWrite],

@@ -118,9 +118,7 @@ impl Default for StateLayerRules {
     fn default() -> Self {
         Self {
             facts_share: 0.7,
-            authority_order: ["policy", "executive", "manager", "employee", "guest"]
-                .map(str::to_owned)
-                .to_vec(),
+            authority_order: ["policy", "executive", "manager", "employee", "guest"].map(str::to_owned).to_vec(),
             time_sensitive_keys: Vec::new(),
         }
     }

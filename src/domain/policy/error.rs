@@ -22,17 +22,8 @@ pub struct PolicyError {
 impl PolicyError {
     /// A complaint about one member of a document whose file and position are not known yet.
     #[must_use]
-    pub fn at(
-        pointer: impl Into<String>,
-        problem: impl Into<String>,
-        instead: impl Into<String>,
-    ) -> Self {
-        Self {
-            pointer: pointer.into(),
-            problem: problem.into(),
-            instead: instead.into(),
-            ..Self::default()
-        }
+    pub fn at(pointer: impl Into<String>, problem: impl Into<String>, instead: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), problem: problem.into(), instead: instead.into(), ..Self::default() }
     }
 
     /// The same complaint, with the file named.

@@ -20,13 +20,12 @@ mod viewing;
 
 pub use class::SafetyClass;
 pub use context::{
-    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits,
-    RetentionRules, StateLayerRules, VoiceRules,
+    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits, RetentionRules,
+    StateLayerRules, VoiceRules,
 };
 pub use error::PolicyError;
 pub use pack::{
-    ClassRules, ClassTable, CommandEntry, Confirmation, LoadedPack, PolicyPack, PolicyRef, Profile,
-    Selector,
+    ClassRules, ClassTable, CommandEntry, Confirmation, LoadedPack, PolicyPack, PolicyRef, Profile, Selector,
 };
 pub use rules::{ApprovalRule, CommandRules};
 pub use select::{PolicyBook, PolicyScope, PolicyView};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::context::{
-    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits,
-    RetentionRules, StateLayerRules,
+    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits, RetentionRules,
+    StateLayerRules,
 };
 use super::rules::ApprovalRule;
 use super::shapes::{self, CompiledPattern};
@@ -233,11 +233,7 @@ impl LoadedPack {
         let names = pack.commands.iter().enumerate();
         Ok(Self {
             commands: names.map(|(at, entry)| (entry.name.clone(), at)).collect(),
-            reference: PolicyRef {
-                pack_id: pack.pack_id.clone(),
-                version: pack.version.clone(),
-                hash,
-            },
+            reference: PolicyRef { pack_id: pack.pack_id.clone(), version: pack.version.clone(), hash },
             pack,
             file: file.to_owned(),
             patterns,
@@ -265,9 +261,7 @@ impl LoadedPack {
     /// What it says about a command by name.
     #[must_use]
     pub fn command(&self, name: &str) -> Option<&CommandEntry> {
-        self.commands
-            .get(name)
-            .and_then(|&at| self.pack.commands.get(at))
+        self.commands.get(name).and_then(|&at| self.pack.commands.get(at))
     }
 }
 
@@ -291,19 +285,14 @@ mod approval_or_none {
         Rule(ApprovalRule),
     }
 
-    pub(super) fn serialize<S: Serializer>(
-        rule: &Option<ApprovalRule>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(rule: &Option<ApprovalRule>, serializer: S) -> Result<S::Ok, S::Error> {
         match rule {
             None => Setting::Word(Word::None).serialize(serializer),
             Some(rule) => rule.serialize(serializer),
         }
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<ApprovalRule>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ApprovalRule>, D::Error> {
         Ok(match Setting::deserialize(deserializer)? {
             Setting::Word(Word::None) => None,
             Setting::Rule(rule) => Some(rule),

@@ -37,8 +37,7 @@ impl ApprovalRule {
     /// Whether someone with these roles may approve, as far as roles go.
     #[must_use]
     pub fn is_met_by<S: AsRef<str>>(&self, held: &[S]) -> bool {
-        self.roles()
-            .all(|role| held.iter().any(|h| h.as_ref() == role))
+        self.roles().all(|role| held.iter().any(|h| h.as_ref() == role))
     }
 
     /// The rule that satisfies both.
@@ -94,12 +93,7 @@ pub struct CommandRules {
 
 impl CommandRules {
     /// Puts together what `class_pack` says of the class and `demanding` of the demands.
-    pub(super) fn compose(
-        name: &str,
-        class: SafetyClass,
-        class_pack: &LoadedPack,
-        demanding: &LoadedPack,
-    ) -> Self {
+    pub(super) fn compose(name: &str, class: SafetyClass, class_pack: &LoadedPack, demanding: &LoadedPack) -> Self {
         let listed = class_pack.command(name);
         let entry = demanding.command(name);
         let class = class.raised_to(entry.map(|e| e.class));
@@ -112,11 +106,8 @@ impl CommandRules {
             _ => ApprovalRule::stricter_of(own, demands.approval.as_ref()),
         };
         let wants = entry.and_then(|e| e.confirmation);
-        let mut fields: Vec<String> = listed
-            .into_iter()
-            .chain(entry)
-            .flat_map(|e| e.material_fields.iter().cloned())
-            .collect();
+        let mut fields: Vec<String> =
+            listed.into_iter().chain(entry).flat_map(|e| e.material_fields.iter().cloned()).collect();
         fields.sort_unstable();
         fields.dedup();
         let mut also_policies = Vec::new();
@@ -130,8 +121,7 @@ impl CommandRules {
             material_fields: fields,
             confirmation_required: demands.confirmation == Confirmation::Required
                 || wants == Some(Confirmation::Required),
-            bare_answers: demands.bare_answers
-                && entry.and_then(|e| e.bare_answers).unwrap_or(true),
+            bare_answers: demands.bare_answers && entry.and_then(|e| e.bare_answers).unwrap_or(true),
             approval,
             confirmation_ttl_seconds: entry
                 .and_then(|e| e.confirmation_ttl_seconds)
@@ -155,11 +145,7 @@ impl CommandRules {
             .flat_map(|rules| std::iter::once(&rules.policy).chain(&rules.also_policies))
             .filter(|named| **named != policy)
             .collect();
-        let fields: BTreeSet<&String> = self
-            .material_fields
-            .iter()
-            .chain(&other.material_fields)
-            .collect();
+        let fields: BTreeSet<&String> = self.material_fields.iter().chain(&other.material_fields).collect();
         Self {
             class: self.class.max(other.class),
             known: self.known && other.known,
@@ -168,9 +154,7 @@ impl CommandRules {
             confirmation_required: self.confirmation_required || other.confirmation_required,
             bare_answers: self.bare_answers && other.bare_answers,
             approval: ApprovalRule::stricter_of(self.approval.as_ref(), other.approval.as_ref()),
-            confirmation_ttl_seconds: self
-                .confirmation_ttl_seconds
-                .min(other.confirmation_ttl_seconds),
+            confirmation_ttl_seconds: self.confirmation_ttl_seconds.min(other.confirmation_ttl_seconds),
             bind_within_seconds: self.bind_within_seconds.min(other.bind_within_seconds),
             approval_ttl_seconds: self.approval_ttl_seconds.min(other.approval_ttl_seconds),
             also_policies: also.into_iter().cloned().collect(),

@@ -6,64 +6,37 @@ use super::{ApprovalRule, CommandRules, PolicyRef, SafetyClass};
 
 fn approval() -> impl Strategy<Value = Option<ApprovalRule>> {
     let role = prop::sample::subsequence(vec!["approver", "auditor", "supervisor"], 1..=3);
-    prop::option::of(
-        (role, 1u32..4, any::<bool>()).prop_map(|(roles, required, separate)| {
-            let mut roles = roles.into_iter().map(str::to_owned);
-            ApprovalRule {
-                role: roles.next().unwrap(),
-                also_roles: roles.collect(),
-                required,
-                separate_person: separate,
-            }
-        }),
-    )
+    prop::option::of((role, 1u32..4, any::<bool>()).prop_map(|(roles, required, separate)| {
+        let mut roles = roles.into_iter().map(str::to_owned);
+        ApprovalRule { role: roles.next().unwrap(), also_roles: roles.collect(), required, separate_person: separate }
+    }))
 }
 
 fn reference() -> impl Strategy<Value = PolicyRef> {
-    ("[ab]", "[12]", "[xy]").prop_map(|(pack_id, version, hash)| PolicyRef {
-        pack_id,
-        version,
-        hash,
-    })
+    ("[ab]", "[12]", "[xy]").prop_map(|(pack_id, version, hash)| PolicyRef { pack_id, version, hash })
 }
 
 fn rules() -> impl Strategy<Value = CommandRules> {
     let fields = prop::sample::subsequence(vec!["amount", "order_id", "payee"], 0..=3);
-    let flags = (
-        any::<bool>(),
-        any::<bool>(),
-        any::<bool>(),
-        prop::option::of("[ab]"),
-    );
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), prop::option::of("[ab]"));
     let times = (1u32..900, 1u32..90, 1u32..9000);
     let also = prop::collection::btree_set(reference(), 0..3);
-    (
-        0usize..4,
-        fields,
-        flags,
-        approval(),
-        times,
-        reference(),
-        also,
+    (0usize..4, fields, flags, approval(), times, reference(), also).prop_map(
+        |(class, fields, (known, confirm, bare, group), approval, times, policy, also)| CommandRules {
+            class: SafetyClass::ALL[class],
+            known,
+            group,
+            material_fields: fields.into_iter().map(str::to_owned).collect(),
+            confirmation_required: confirm,
+            bare_answers: bare,
+            approval,
+            confirmation_ttl_seconds: times.0,
+            bind_within_seconds: times.1,
+            approval_ttl_seconds: times.2,
+            also_policies: also.into_iter().filter(|one| *one < policy).collect(),
+            policy,
+        },
     )
-        .prop_map(
-            |(class, fields, (known, confirm, bare, group), approval, times, policy, also)| {
-                CommandRules {
-                    class: SafetyClass::ALL[class],
-                    known,
-                    group,
-                    material_fields: fields.into_iter().map(str::to_owned).collect(),
-                    confirmation_required: confirm,
-                    bare_answers: bare,
-                    approval,
-                    confirmation_ttl_seconds: times.0,
-                    bind_within_seconds: times.1,
-                    approval_ttl_seconds: times.2,
-                    also_policies: also.into_iter().filter(|one| *one < policy).collect(),
-                    policy,
-                }
-            },
-        )
 }
 
 /// Whatever `weak` refuses, `strict` refuses too.
@@ -72,8 +45,7 @@ fn at_least_as_strict(strict: &CommandRules, weak: &CommandRules) -> bool {
         (_, None) => true,
         (None, Some(_)) => false,
         (Some(strict), Some(weak)) => {
-            weak.roles()
-                .all(|role| strict.roles().any(|own| own == role))
+            weak.roles().all(|role| strict.roles().any(|own| own == role))
                 && strict.required >= weak.required
                 && strict.separate_person >= weak.separate_person
         }
@@ -81,10 +53,7 @@ fn at_least_as_strict(strict: &CommandRules, weak: &CommandRules) -> bool {
     approval
         && strict.class >= weak.class
         && strict.known <= weak.known
-        && weak
-            .material_fields
-            .iter()
-            .all(|field| strict.material_fields.contains(field))
+        && weak.material_fields.iter().all(|field| strict.material_fields.contains(field))
         && strict.confirmation_required >= weak.confirmation_required
         && strict.bare_answers <= weak.bare_answers
         && strict.confirmation_ttl_seconds <= weak.confirmation_ttl_seconds
@@ -124,10 +93,7 @@ fn different_roles_must_both_be_held() {
         separate_person: false,
     };
     let both = rule("supervisor").stricter(&rule("approver"));
-    assert_eq!(
-        (both.role.as_str(), both.also_roles.as_slice()),
-        ("approver", &["supervisor".to_owned()][..])
-    );
+    assert_eq!((both.role.as_str(), both.also_roles.as_slice()), ("approver", &["supervisor".to_owned()][..]));
     assert!(!both.is_met_by(&["approver"]) && !both.is_met_by(&["supervisor"]));
     assert!(both.is_met_by(&["supervisor", "operator", "approver"]));
 }

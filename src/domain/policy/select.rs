@@ -60,16 +60,9 @@ impl PolicyBook {
         for (at, loaded) in packs.iter().enumerate() {
             shelves.by_id.insert(loaded.pack.pack_id.clone(), at);
             for selector in &loaded.pack.selectors {
-                let rule = Rule {
-                    selector: selector.clone(),
-                    pack: at,
-                };
+                let rule = Rule { selector: selector.clone(), pack: at };
                 match &selector.tenant {
-                    Some(tenant) => shelves
-                        .by_tenant
-                        .entry(tenant.clone())
-                        .or_default()
-                        .push(rule),
+                    Some(tenant) => shelves.by_tenant.entry(tenant.clone()).or_default().push(rule),
                     None => shelves.general.push(rule),
                 }
             }
@@ -80,9 +73,7 @@ impl PolicyBook {
         specific_first(&mut shelves.general);
         shelves.by_tenant.values_mut().for_each(specific_first);
         shelves.packs = packs;
-        Ok(Self {
-            shelves: Arc::new(shelves),
-        })
+        Ok(Self { shelves: Arc::new(shelves) })
     }
 
     /// Packs of the same name, and selectors that tie. Says nothing of what is missing, so it can be asked of a
@@ -94,10 +85,7 @@ impl PolicyBook {
         let mut selectors: HashMap<&Selector, &LoadedPack> = HashMap::new();
         for loaded in packs {
             if let Some(first) = names.insert(&loaded.pack.pack_id, loaded) {
-                let problem = format!(
-                    "pack `{}` is already defined in {}",
-                    loaded.pack.pack_id, first.file
-                );
+                let problem = format!("pack `{}` is already defined in {}", loaded.pack.pack_id, first.file);
                 let instead = "Give one of them another pack_id.";
                 errors.push(PolicyError::at("/pack_id", problem, instead).in_file(&loaded.file));
             }
@@ -114,10 +102,7 @@ impl PolicyBook {
     #[must_use]
     pub fn view(&self, scope: &PolicyScope) -> PolicyView<'_> {
         let shelves = &*self.shelves;
-        let attached = scope
-            .attached_pack
-            .as_deref()
-            .map(|id| shelves.by_id.get(id).copied());
+        let attached = scope.attached_pack.as_deref().map(|id| shelves.by_id.get(id).copied());
         let mut candidates = Candidates::default();
         let own = shelves.by_tenant.get(&scope.tenant_id).map(Vec::as_slice);
         for rule in own.unwrap_or_default() {
@@ -239,10 +224,7 @@ impl<'a> PolicyView<'a> {
 
 /// Whether the parts of a selector that look at the command match. Tenant and environment were matched before.
 fn applies(selector: &Selector, name: &str, group: Option<&str>, class: SafetyClass) -> bool {
-    selector
-        .command
-        .as_deref()
-        .is_none_or(|named| named == name)
+    selector.command.as_deref().is_none_or(|named| named == name)
         && (selector.group.is_none() || selector.group.as_deref() == group)
         && selector.safety_class.is_none_or(|named| named == class)
 }
@@ -259,10 +241,7 @@ fn tie(first: &LoadedPack, second: &LoadedPack, at: usize, selector: &Selector) 
 fn gaps(packs: &[LoadedPack]) -> Vec<PolicyError> {
     let mut errors = Vec::new();
     let everything = Selector::default();
-    if !packs
-        .iter()
-        .any(|loaded| loaded.pack.selectors.contains(&everything))
-    {
+    if !packs.iter().any(|loaded| loaded.pack.selectors.contains(&everything)) {
         errors.push(PolicyError::at(
             "",
             "no pack applies to everything, so some conversations would have no rules",
@@ -270,9 +249,7 @@ fn gaps(packs: &[LoadedPack]) -> Vec<PolicyError> {
         ));
     }
     let commands = packs.iter().flat_map(|loaded| &loaded.pack.commands);
-    let groups: HashSet<&str> = commands
-        .filter_map(|entry| entry.group.as_deref())
-        .collect();
+    let groups: HashSet<&str> = commands.filter_map(|entry| entry.group.as_deref()).collect();
     for loaded in packs {
         for (at, selector) in loaded.pack.selectors.iter().enumerate() {
             if let Some(group) = &selector.group

@@ -23,11 +23,8 @@ pub(super) fn pack(id: &str, selectors: &Value, changes: &[(&str, Value)]) -> Lo
 }
 
 pub(super) fn book(selectors: &[(&str, Value)]) -> Result<PolicyBook, Vec<String>> {
-    let packs = selectors
-        .iter()
-        .map(|(id, selectors)| pack(id, selectors, &[]));
-    PolicyBook::new(packs.collect())
-        .map_err(|errors| errors.iter().map(ToString::to_string).collect())
+    let packs = selectors.iter().map(|(id, selectors)| pack(id, selectors, &[]));
+    PolicyBook::new(packs.collect()).map_err(|errors| errors.iter().map(ToString::to_string).collect())
 }
 
 pub(super) fn scope(tenant: &str, environment: &str, attached: Option<&str>) -> PolicyScope {
@@ -39,121 +36,26 @@ pub(super) fn scope(tenant: &str, environment: &str, attached: Option<&str>) -> 
 }
 
 /// Tenant, environment, attached pack, command, raised class; then the pack for contexts and the pack for demands.
-type Row = (
-    &'static str,
-    &'static str,
-    Option<&'static str>,
-    &'static str,
-    Option<SafetyClass>,
-    &'static str,
-    &'static str,
-);
+type Row =
+    (&'static str, &'static str, Option<&'static str>, &'static str, Option<SafetyClass>, &'static str, &'static str);
 
 const TABLE: &[Row] = &[
     ("other", "live", None, "address.update", None, "all", "all"),
     ("other", "live", None, "refund.issue", None, "all", "class"),
-    (
-        "other",
-        "live",
-        None,
-        "address.update",
-        Some(SafetyClass::S2),
-        "all",
-        "class",
-    ),
+    ("other", "live", None, "address.update", Some(SafetyClass::S2), "all", "class"),
     ("other", "live", None, "order.status", None, "all", "group"),
-    (
-        "other",
-        "live",
-        None,
-        "order.cancel",
-        None,
-        "all",
-        "command",
-    ),
+    ("other", "live", None, "order.cancel", None, "all", "command"),
     ("other", "live", None, "unknown.name", None, "all", "all"),
     ("other", "test", None, "order.cancel", None, "env", "env"),
-    (
-        "other",
-        "test",
-        None,
-        "order.cancel",
-        Some(SafetyClass::S3),
-        "env",
-        "env_class",
-    ),
-    (
-        "acme",
-        "live",
-        None,
-        "order.cancel",
-        None,
-        "tenant",
-        "tenant",
-    ),
-    (
-        "acme",
-        "live",
-        None,
-        "payment.send",
-        None,
-        "tenant",
-        "tenant_class",
-    ),
-    (
-        "acme",
-        "test",
-        None,
-        "payment.send",
-        None,
-        "tenant_env",
-        "tenant_env",
-    ),
-    (
-        "other",
-        "live",
-        Some("loose"),
-        "order.cancel",
-        None,
-        "loose",
-        "loose",
-    ),
-    (
-        "other",
-        "test",
-        Some("loose"),
-        "payment.send",
-        None,
-        "loose",
-        "loose",
-    ),
-    (
-        "acme",
-        "live",
-        Some("loose"),
-        "order.cancel",
-        None,
-        "loose",
-        "loose",
-    ),
-    (
-        "acme",
-        "live",
-        Some("loose"),
-        "payment.send",
-        None,
-        "loose",
-        "tenant_class",
-    ),
-    (
-        "acme",
-        "test",
-        Some("loose"),
-        "payment.send",
-        None,
-        "tenant_env",
-        "tenant_env",
-    ),
+    ("other", "test", None, "order.cancel", Some(SafetyClass::S3), "env", "env_class"),
+    ("acme", "live", None, "order.cancel", None, "tenant", "tenant"),
+    ("acme", "live", None, "payment.send", None, "tenant", "tenant_class"),
+    ("acme", "test", None, "payment.send", None, "tenant_env", "tenant_env"),
+    ("other", "live", Some("loose"), "order.cancel", None, "loose", "loose"),
+    ("other", "test", Some("loose"), "payment.send", None, "loose", "loose"),
+    ("acme", "live", Some("loose"), "order.cancel", None, "loose", "loose"),
+    ("acme", "live", Some("loose"), "payment.send", None, "loose", "tenant_class"),
+    ("acme", "test", Some("loose"), "payment.send", None, "tenant_env", "tenant_env"),
 ];
 
 #[test]
@@ -164,19 +66,10 @@ fn the_most_specific_selector_wins() {
         ("group", json!([{"group": "orders"}])),
         ("command", json!([{"command": "order.cancel"}])),
         ("env", json!([{"environment": "test"}])),
-        (
-            "env_class",
-            json!([{"environment": "test", "safety_class": "S3"}]),
-        ),
+        ("env_class", json!([{"environment": "test", "safety_class": "S3"}])),
         ("tenant", json!([{"tenant": "acme"}])),
-        (
-            "tenant_class",
-            json!([{"tenant": "acme", "safety_class": "S3"}]),
-        ),
-        (
-            "tenant_env",
-            json!([{"tenant": "acme", "environment": "test"}]),
-        ),
+        ("tenant_class", json!([{"tenant": "acme", "safety_class": "S3"}])),
+        ("tenant_env", json!([{"tenant": "acme", "environment": "test"}])),
         ("loose", json!([])),
     ])
     .unwrap();
@@ -190,16 +83,8 @@ fn the_most_specific_selector_wins() {
         assert_eq!(view.pack().pack_id, contexts, "{what}");
         assert_eq!(view.reference().pack_id, contexts, "{what}");
         assert_eq!(rules.policy.pack_id, demands, "{what}");
-        let also: Vec<_> = rules
-            .also_policies
-            .iter()
-            .map(|one| one.pack_id.as_str())
-            .collect();
-        let expected: &[&str] = if contexts == demands {
-            &[]
-        } else {
-            &[contexts]
-        };
+        let also: Vec<_> = rules.also_policies.iter().map(|one| one.pack_id.as_str()).collect();
+        let expected: &[&str] = if contexts == demands { &[] } else { &[contexts] };
         assert_eq!(also, expected, "{what}");
     }
 }
@@ -218,9 +103,7 @@ fn specificity_is_the_documented_order() {
         if bits & 1 != 0 {
             selector["safety_class"] = json!("S1");
         }
-        let found = serde_json::from_value::<super::Selector>(selector)
-            .unwrap()
-            .specificity();
+        let found = serde_json::from_value::<super::Selector>(selector).unwrap().specificity();
         assert!(bits == 0 || found > last, "{bits}");
         last = found;
     }
@@ -234,30 +117,17 @@ fn ties_name_both_packs() {
         json!({"environment": "test", "command": "order.cancel"}),
         json!({"group": "orders", "safety_class": "S2"}),
     ] {
-        let said = book(&[
-            ("all", json!([{}])),
-            ("one", json!([{"tenant": "x"}, selector])),
-            ("two", json!([selector])),
-        ])
-        .unwrap_err();
-        let (first, file) = if selector == json!({}) {
-            ("all", "one")
-        } else {
-            ("one", "two")
-        };
+        let said =
+            book(&[("all", json!([{}])), ("one", json!([{"tenant": "x"}, selector])), ("two", json!([selector]))])
+                .unwrap_err();
+        let (first, file) = if selector == json!({}) { ("all", "one") } else { ("one", "two") };
         assert!(
             said[0].starts_with(&format!("{file}.yaml /selectors/"))
-                && said[0].contains(&format!(
-                    "packs `{first}` and `{file}` both claim {selector}"
-                )),
+                && said[0].contains(&format!("packs `{first}` and `{file}` both claim {selector}")),
             "{said:?}"
         );
     }
-    let apart = [
-        json!([{"tenant": "a"}]),
-        json!([{"tenant": "b"}]),
-        json!([{"environment": "a"}]),
-    ];
+    let apart = [json!([{"tenant": "a"}]), json!([{"tenant": "b"}]), json!([{"environment": "a"}])];
     let [a, b, c] = apart;
     assert!(book(&[("all", json!([{}])), ("a", a), ("b", b), ("c", c)]).is_ok());
 }
@@ -265,11 +135,7 @@ fn ties_name_both_packs() {
 #[test]
 fn gaps_and_namesakes_do_not_load() {
     assert_eq!(
-        book(&[
-            ("one", json!([{"tenant": "a"}])),
-            ("one", json!([{"tenant": "b"}]))
-        ])
-        .unwrap_err(),
+        book(&[("one", json!([{"tenant": "a"}])), ("one", json!([{"tenant": "b"}]))]).unwrap_err(),
         [
             "one.yaml /pack_id: pack `one` is already defined in one.yaml. Give one of them another pack_id.",
             "no pack applies to everything, so some conversations would have no rules. Give exactly one pack the selector `{}`.",
@@ -291,17 +157,11 @@ fn the_class_comes_from_the_context_pack_and_only_rises() {
         {"name": "courier.book", "class": "S1", "material_fields": []},
     ]);
     let special = json!([{"command": "order.status"}, {"command": "payment.send"}, {"command": "courier.book"}]);
-    let book = PolicyBook::new(vec![
-        pack("all", &json!([{}]), &[]),
-        pack("special", &special, &[("/commands", own)]),
-    ])
-    .unwrap();
+    let book = PolicyBook::new(vec![pack("all", &json!([{}]), &[]), pack("special", &special, &[("/commands", own)])])
+        .unwrap();
     let view = book.view(&scope("a", "b", None));
     let status = view.command("order.status", None);
-    assert_eq!(
-        (status.class, status.bare_answers),
-        (SafetyClass::S2, false)
-    );
+    assert_eq!((status.class, status.bare_answers), (SafetyClass::S2, false));
     assert_eq!(status.material_fields, ["note"]);
     let payment = view.command("payment.send", Some(SafetyClass::S0));
     assert_eq!((payment.class, payment.known), (SafetyClass::S3, true));
@@ -317,27 +177,15 @@ fn a_command_adds_demands_and_raising_joins_both_approvals() {
         {"name": "a.b", "class": "S0", "material_fields": [], "confirmation": "required", "bare_answers": false,
          "approval": rule("treasurer"), "confirmation_ttl_seconds": 30},
     ]);
-    let changes = [
-        ("/commands", commands),
-        ("/classes/S3/approval", rule("approver")),
-    ];
+    let changes = [("/commands", commands), ("/classes/S3/approval", rule("approver"))];
     let book = PolicyBook::new(vec![pack("all", &json!([{}]), &changes)]).unwrap();
     let view = book.view(&scope("a", "b", None));
     let plain = view.command("a.b", None);
     assert!(plain.confirmation_required && !plain.bare_answers);
-    assert_eq!(
-        (plain.confirmation_ttl_seconds, plain.bind_within_seconds),
-        (30, 60)
-    );
-    assert_eq!(
-        plain.approval.unwrap().roles().collect::<Vec<_>>(),
-        ["treasurer"]
-    );
+    assert_eq!((plain.confirmation_ttl_seconds, plain.bind_within_seconds), (30, 60));
+    assert_eq!(plain.approval.unwrap().roles().collect::<Vec<_>>(), ["treasurer"]);
     let raised = view.command("a.b", Some(SafetyClass::S3));
-    assert_eq!(
-        raised.approval.unwrap().roles().collect::<Vec<_>>(),
-        ["approver", "treasurer"]
-    );
+    assert_eq!(raised.approval.unwrap().roles().collect::<Vec<_>>(), ["approver", "treasurer"]);
 }
 
 #[test]
@@ -346,15 +194,8 @@ fn a_lost_attachment_makes_everything_strict() {
     let view = book.view(&scope("a", "b", Some("gone")));
     assert!(view.attached_pack_missing());
     let rules = view.command("order.status", None);
-    assert_eq!(
-        (rules.class, rules.known, rules.confirmation_required),
-        (SafetyClass::S3, true, true)
-    );
-    assert!(
-        !book
-            .view(&scope("a", "b", Some("all")))
-            .attached_pack_missing()
-    );
+    assert_eq!((rules.class, rules.known, rules.confirmation_required), (SafetyClass::S3, true, true));
+    assert!(!book.view(&scope("a", "b", Some("all"))).attached_pack_missing());
     assert!(!book.view(&scope("a", "b", None)).attached_pack_missing());
 }
 

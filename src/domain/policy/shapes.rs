@@ -38,9 +38,7 @@ impl fmt::Display for SlotRefusal {
             Self::TooLong(limit) => {
                 write!(f, "the value is longer than {limit} bytes of compact JSON")
             }
-            Self::PatternMismatch => {
-                f.write_str("the value does not match the pattern of the policy pack")
-            }
+            Self::PatternMismatch => f.write_str("the value does not match the pattern of the policy pack"),
         }
     }
 }

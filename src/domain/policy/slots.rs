@@ -5,12 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Slots that the server fills and callers only read.
-pub(super) const SERVER_SLOTS: [&str; 4] = [
-    "pending_confirmation",
-    "pending_approval",
-    "x_pending_disambiguation",
-    "last_result",
-];
+pub(super) const SERVER_SLOTS: [&str; 4] =
+    ["pending_confirmation", "pending_approval", "x_pending_disambiguation", "last_result"];
 
 /// Slots of the RFC's minimum set that callers write.
 pub(super) const CALLER_SLOTS: [&str; 3] = ["active_intent", "active_target", "work_item_id"];
@@ -22,9 +18,7 @@ pub(super) const DEFAULT_EXTENSION: &str = "default_extension";
 pub(super) fn is_extension(name: &str) -> bool {
     name.strip_prefix("x_").is_some_and(|rest| {
         (1..=61).contains(&rest.len())
-            && rest
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+            && rest.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     })
 }
 
@@ -64,17 +58,9 @@ impl SlotRules {
     pub fn storage_of(&self, slot: &str) -> SlotStorage {
         let is_own = is_extension(slot) && !SERVER_SLOTS.contains(&slot);
         let fallback = || {
-            if is_own {
-                self.storage.get(DEFAULT_EXTENSION)
-            } else {
-                None
-            }
+            if is_own { self.storage.get(DEFAULT_EXTENSION) } else { None }
         };
-        self.storage
-            .get(slot)
-            .or_else(fallback)
-            .copied()
-            .unwrap_or(SlotStorage::Stored)
+        self.storage.get(slot).or_else(fallback).copied().unwrap_or(SlotStorage::Stored)
     }
 }
 

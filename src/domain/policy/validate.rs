@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use super::context::{ConfirmationTimes, ContextRules};
 use super::pack::{ClassRules, CommandEntry, Confirmation};
 use super::slots::{
-    CALLER_SLOTS, DEFAULT_EXTENSION, SERVER_SLOTS, ShapeType, SlotRules, SlotStorage, is_extension,
-    is_writable,
+    CALLER_SLOTS, DEFAULT_EXTENSION, SERVER_SLOTS, ShapeType, SlotRules, SlotStorage, is_extension, is_writable,
 };
 use super::viewing::{EXTENSIONS, RedactionRules};
 use super::{ApprovalRule, PolicyError, PolicyPack, SafetyClass};
@@ -43,10 +42,7 @@ fn context(rules: &ContextRules, errors: &mut Vec<PolicyError>) {
 }
 
 fn confirmation(rules: &ConfirmationTimes, errors: &mut Vec<PolicyError>) {
-    let explained = rules
-        .long_ttl_reason
-        .as_ref()
-        .is_some_and(|reason| !reason.trim().is_empty());
+    let explained = rules.long_ttl_reason.as_ref().is_some_and(|reason| !reason.trim().is_empty());
     if rules.ttl_seconds > PLAIN_CONFIRMATION_CEILING_SECONDS && !explained {
         errors.push(PolicyError::at(
             "/confirmation/ttl_seconds",
@@ -86,12 +82,7 @@ fn classes(pack: &PolicyPack, errors: &mut Vec<PolicyError>) {
     }
 }
 
-fn weaker_than_below(
-    pack: &PolicyPack,
-    below: SafetyClass,
-    above: SafetyClass,
-    errors: &mut Vec<PolicyError>,
-) {
+fn weaker_than_below(pack: &PolicyPack, below: SafetyClass, above: SafetyClass, errors: &mut Vec<PolicyError>) {
     let (milder, stricter) = (pack.classes.of(below), pack.classes.of(above));
     let mut weaker = |member: &str, what: &str, instead: &str| {
         errors.push(PolicyError::at(
@@ -101,35 +92,22 @@ fn weaker_than_below(
         ));
     };
     if stricter.confirmation < milder.confirmation {
-        weaker(
-            "confirmation",
-            "asks for no confirmation",
-            "Write required.",
-        );
+        weaker("confirmation", "asks for no confirmation", "Write required.");
     }
     if stricter.bare_answers && !milder.bare_answers {
         weaker("bare_answers", "accepts a bare \"yes\"", "Write false.");
     }
     if let Some(problem) = weaker_approval(stricter.approval.as_ref(), milder.approval.as_ref()) {
-        weaker(
-            "approval",
-            problem,
-            "Ask for at least what the class below asks for, or ask less there.",
-        );
+        weaker("approval", problem, "Ask for at least what the class below asks for, or ask less there.");
     }
 }
 
 /// What makes the first approval weaker than the second. Roles are not compared: they have no order.
-fn weaker_approval(
-    one: Option<&ApprovalRule>,
-    than: Option<&ApprovalRule>,
-) -> Option<&'static str> {
+fn weaker_approval(one: Option<&ApprovalRule>, than: Option<&ApprovalRule>) -> Option<&'static str> {
     match (one, than) {
         (None, Some(_)) => Some("asks for no approval"),
         (Some(one), Some(than)) if one.required < than.required => Some("asks for fewer approvers"),
-        (Some(one), Some(than)) if than.separate_person && !one.separate_person => {
-            Some("lets the requester approve")
-        }
+        (Some(one), Some(than)) if than.separate_person && !one.separate_person => Some("lets the requester approve"),
         _ => None,
     }
 }
@@ -152,11 +130,7 @@ fn command(at: usize, entry: &CommandEntry, pack: &PolicyPack, errors: &mut Vec<
     let class: &ClassRules = pack.classes.of(entry.class);
     let name = &entry.name;
     let mut complain = |member: &str, problem: String, instead: &str| {
-        errors.push(PolicyError::at(
-            format!("/commands/{at}/{member}"),
-            problem,
-            instead,
-        ));
+        errors.push(PolicyError::at(format!("/commands/{at}/{member}"), problem, instead));
     };
     if entry.class >= SafetyClass::S2 && entry.material_fields.is_empty() {
         complain(
@@ -168,25 +142,17 @@ fn command(at: usize, entry: &CommandEntry, pack: &PolicyPack, errors: &mut Vec<
             "List the members of its target that matter, such as [order_id].",
         );
     }
-    if entry.confirmation == Some(Confirmation::None)
-        && class.confirmation == Confirmation::Required
-    {
+    if entry.confirmation == Some(Confirmation::None) && class.confirmation == Confirmation::Required {
         complain(
             "confirmation",
-            format!(
-                "`{name}` would need no confirmation although class {} does",
-                entry.class
-            ),
+            format!("`{name}` would need no confirmation although class {} does", entry.class),
             "Leave it out: a command may ask for more than its class, never for less.",
         );
     }
     if entry.bare_answers == Some(true) && !class.bare_answers {
         complain(
             "bare_answers",
-            format!(
-                "`{name}` would accept a bare \"yes\" although class {} does not",
-                entry.class
-            ),
+            format!("`{name}` would accept a bare \"yes\" although class {} does not", entry.class),
             "Leave it out: a command may ask for more than its class, never for less.",
         );
     }
@@ -195,10 +161,7 @@ fn command(at: usize, entry: &CommandEntry, pack: &PolicyPack, errors: &mut Vec<
     {
         complain(
             "approval",
-            format!(
-                "`{name}` {problem}, which is less than class {} demands",
-                entry.class
-            ),
+            format!("`{name}` {problem}, which is less than class {} demands", entry.class),
             "Ask for at least as many approvers as the class, and keep its separate_person.",
         );
     }
@@ -225,13 +188,8 @@ fn slots(rules: &SlotRules, errors: &mut Vec<PolicyError>) {
         } else if *storage == SlotStorage::Derived && !server {
             errors.push(PolicyError::at(
                 pointer,
-                format!(
-                    "`{slot}` cannot be derived: nothing but the slot itself says what it holds"
-                ),
-                format!(
-                    "Write stored, digest or refuse. Only {} can be derived.",
-                    SERVER_SLOTS.join(", ")
-                ),
+                format!("`{slot}` cannot be derived: nothing but the slot itself says what it holds"),
+                format!("Write stored, digest or refuse. Only {} can be derived.", SERVER_SLOTS.join(", ")),
             ));
         } else if server && matches!(storage, SlotStorage::Digest | SlotStorage::Refuse) {
             errors.push(PolicyError::at(

@@ -34,11 +34,7 @@ impl RedactionRules {
     pub fn method_for(&self, slot: &str) -> RedactionMethod {
         let is_own = is_extension(slot) && !SERVER_SLOTS.contains(&slot);
         let fallback = || if is_own { self.0.get(EXTENSIONS) } else { None };
-        self.0
-            .get(slot)
-            .or_else(fallback)
-            .copied()
-            .unwrap_or(RedactionMethod::Hide)
+        self.0.get(slot).or_else(fallback).copied().unwrap_or(RedactionMethod::Hide)
     }
 }
 

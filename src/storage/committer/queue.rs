@@ -1,0 +1,122 @@
+//! The bounded queue in front of the writer, fair between tenants.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::{Busy, Limits, Waiting};
+use crate::domain::id::TenantId;
+
+/// How long a caller is asked to stay away when the queue is full, in seconds.
+const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// Operations that wait, one line per tenant; lines take turns.
+pub(super) struct Queue {
+    limits: Limits,
+    state: Mutex<State>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    lines: HashMap<TenantId, VecDeque<Waiting>>,
+    /// Tenants whose lines are not empty, in the order of their turns.
+    turns: VecDeque<TenantId>,
+    waiting: usize,
+    closed: bool,
+}
+
+impl Queue {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, state: Mutex::new(State::default()), arrived: Notify::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic elsewhere leaves the lines whole: every change below is one push or one pop.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.state().waiting
+    }
+
+    pub(super) fn push(&self, waiting: Waiting) -> Result<(), Busy> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        if state.closed {
+            return Err(Busy::Stopping);
+        }
+        let tenant_id = &waiting.submission.tenant.tenant_id;
+        let in_line = state.lines.get(tenant_id).map_or(0, VecDeque::len);
+        if state.waiting >= self.limits.queued || in_line >= self.limits.queued_per_tenant {
+            return Err(Busy::Full { retry_after_seconds: RETRY_AFTER_SECONDS });
+        }
+        if in_line == 0 {
+            state.turns.push_back(tenant_id.clone());
+        }
+        state.waiting += 1;
+        state.lines.entry(tenant_id.clone()).or_default().push_back(waiting);
+        drop(guard);
+        self.arrived.notify_one();
+        Ok(())
+    }
+
+    /// Puts skipped operations back where they were: at the front of their lines, in order.
+    pub(super) fn put_back(&self, skipped: Vec<Waiting>) {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        for waiting in skipped.into_iter().rev() {
+            let tenant_id = waiting.submission.tenant.tenant_id.clone();
+            let line = state.lines.entry(tenant_id.clone()).or_default();
+            if line.is_empty() {
+                state.turns.push_back(tenant_id);
+            }
+            line.push_front(waiting);
+            state.waiting += 1;
+        }
+        drop(guard);
+        self.arrived.notify_one();
+    }
+
+    /// Up to `most` operations, one from each tenant in turn. Waits for the first; `None` when the queue is closed
+    /// and empty.
+    pub(super) async fn take(&self, most: usize) -> Option<Vec<Waiting>> {
+        loop {
+            let arrived = self.arrived.notified();
+            {
+                let mut state = self.state();
+                if state.waiting > 0 {
+                    return Some(state.take(most));
+                }
+                if state.closed {
+                    return None;
+                }
+            }
+            arrived.await;
+        }
+    }
+
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+        self.arrived.notify_one();
+    }
+}
+
+impl State {
+    fn take(&mut self, most: usize) -> Vec<Waiting> {
+        let mut batch = Vec::with_capacity(most.min(self.waiting));
+        while batch.len() < most {
+            let Some(tenant_id) = self.turns.pop_front() else { break };
+            let Some(line) = self.lines.get_mut(&tenant_id) else { continue };
+            batch.extend(line.pop_front());
+            if line.is_empty() {
+                self.lines.remove(&tenant_id);
+            } else {
+                self.turns.push_back(tenant_id);
+            }
+        }
+        self.waiting -= batch.len();
+        batch
+    }
+}

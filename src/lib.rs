@@ -24,3 +24,4 @@ pub mod http;
 pub mod packs;
 pub mod service;
 pub mod storage;
+pub mod system;

@@ -104,7 +104,8 @@ impl Stage {
         let rules = Rules { policy: book.view(&scope()), lexicon: &house().lexicon };
         let mut ids = Ids::new(now, &mut self.entropy);
         let decision = decide(&mut self.world, operation, &rules, now, &mut ids);
-        let step = Step { before: &self.shadow, after: &self.world, operation, decision: &decision, rules: &rules, now };
+        let step =
+            Step { before: &self.shadow, after: &self.world, operation, decision: &decision, rules: &rules, now };
         invariants::check(&step);
         for recorded in &decision.events {
             self.shadow.apply(now, &recorded.event);

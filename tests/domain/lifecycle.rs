@@ -101,9 +101,7 @@ fn happens(stage: &mut Stage, context_id: &ContextId, item_id: &ItemId, what: Wh
             stage.go_to(late);
             sweep()
         }
-        What::Waiting => {
-            Operation::RecordResult(result("c-read", Outcome::InProgress, Some(BlockedOn::External)))
-        }
+        What::Waiting => Operation::RecordResult(result("c-read", Outcome::InProgress, Some(BlockedOn::External))),
         What::Ended => Operation::RecordResult(result("c-read", Outcome::Succeeded, None)),
         What::EndedAndClose => {
             let mut ended = result("c-read", Outcome::Succeeded, None);

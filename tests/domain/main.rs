@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::doc_markdown, reason = "WhatsApp is a name and not an identifier")]
 
+mod edges;
 mod harness;
 mod house;
 mod invariants;

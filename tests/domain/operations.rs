@@ -71,10 +71,7 @@ pub(crate) fn ask(context_id: &ContextId, what: AskWhat) -> Ask {
 }
 
 pub(crate) fn options() -> AskWhat {
-    AskWhat::Disambiguation(vec![
-        ("Blue order".to_owned(), json!("o-blue")),
-        ("Red order".to_owned(), json!("o-red")),
-    ])
+    AskWhat::Disambiguation(vec![("Blue order".to_owned(), json!("o-blue")), ("Red order".to_owned(), json!("o-red"))])
 }
 
 pub(crate) fn attach(item: &ItemId, id: &str) -> Operation {

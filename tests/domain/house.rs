@@ -23,11 +23,13 @@ pub(crate) enum Pack {
     Brief,
     /// House, where an ordinary message voids the open question and the target is kept as a digest.
     Wary,
+    /// House, where options are chosen by button or quote only.
+    Named,
 }
 
 impl Pack {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Basic, Self::Strong, Self::House, Self::Loose, Self::Tight, Self::Brief, Self::Wary];
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Basic, Self::Strong, Self::House, Self::Loose, Self::Tight, Self::Brief, Self::Wary, Self::Named];
 }
 
 /// Everything that is read once.
@@ -122,6 +124,7 @@ fn book(pack: Pack) -> PolicyBook {
             base.answers.disambiguation_bare = false;
         }
         Pack::Brief => base.context.ttl_seconds = 200,
+        Pack::Named => base.answers.disambiguation_bare = false,
         Pack::Wary => {
             base.context.void_question_after_unrelated_messages = Some(1);
             let digest = cscp::domain::policy::SlotStorage::Digest;

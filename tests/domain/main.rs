@@ -11,3 +11,6 @@ mod invariants_time;
 mod lifecycle;
 mod messages;
 mod operations;
+mod yes_cells;
+mod yes_oracle;
+mod yes_table;

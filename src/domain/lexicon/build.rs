@@ -111,9 +111,7 @@ impl Lexicon {
 fn versions(files: &[LexiconFile]) -> Result<Vec<LexiconVersion>, LexiconError> {
     let version_of = |(index, file): (usize, &LexiconFile)| {
         if file.locale.trim().is_empty() || file.version.trim().is_empty() {
-            return Err(LexiconError::Unnamed {
-                position: index + 1,
-            });
+            return Err(LexiconError::Unnamed { position: index + 1 });
         }
         Ok(source(file))
     };
@@ -121,16 +119,10 @@ fn versions(files: &[LexiconFile]) -> Result<Vec<LexiconVersion>, LexiconError> 
 }
 
 fn source(file: &LexiconFile) -> LexiconVersion {
-    LexiconVersion {
-        locale: file.locale.clone(),
-        version: file.version.clone(),
-    }
+    LexiconVersion { locale: file.locale.clone(), version: file.version.clone() }
 }
 
-fn phrases(
-    files: &[LexiconFile],
-    list: impl Fn(&LexiconFile) -> &Vec<String>,
-) -> Result<Phrases, LexiconError> {
+fn phrases(files: &[LexiconFile], list: impl Fn(&LexiconFile) -> &Vec<String>) -> Result<Phrases, LexiconError> {
     let mut phrases = Phrases::default();
     for file in files {
         for written in list(file) {
@@ -155,39 +147,22 @@ fn fold(file: &LexiconFile, written: &str) -> Result<String, LexiconError> {
     Ok(folded)
 }
 
-fn add_entries(
-    entries: &mut Entries,
-    file: &LexiconFile,
-    other_words: &Phrases,
-) -> Result<(), LexiconError> {
+fn add_entries(entries: &mut Entries, file: &LexiconFile, other_words: &Phrases) -> Result<(), LexiconError> {
     let own = std::slice::from_ref(file);
     let own_other_words = phrases(own, |file| &file.other_words)?;
     let own_qualifiers = phrases(own, |file| &file.qualifiers)?;
-    let affirmative = file
-        .affirmative
-        .iter()
-        .map(|entry| (Polarity::Affirmative, entry));
-    let negative = file
-        .negative
-        .iter()
-        .map(|entry| (Polarity::Negative, entry));
+    let affirmative = file.affirmative.iter().map(|entry| (Polarity::Affirmative, entry));
+    let negative = file.negative.iter().map(|entry| (Polarity::Negative, entry));
     for (polarity, written) in affirmative.chain(negative) {
         let entry = entry(file, polarity, written)?;
         let locale = file.locale.clone();
         if own_other_words.contains(&entry.folded) {
-            return Err(LexiconError::OtherWord {
-                locale,
-                entry: entry.written,
-            });
+            return Err(LexiconError::OtherWord { locale, entry: entry.written });
         }
         let qualifier = own_qualifiers.find_in(&tokens(&entry));
         if let (Polarity::Affirmative, Some(qualifier)) = (polarity, qualifier) {
             let qualifier = qualifier.to_owned();
-            return Err(LexiconError::QualifiedEntry {
-                locale,
-                entry: entry.written,
-                qualifier,
-            });
+            return Err(LexiconError::QualifiedEntry { locale, entry: entry.written, qualifier });
         }
         if !other_words.contains(&entry.folded) {
             entries.add(entry)?;
@@ -199,13 +174,7 @@ fn add_entries(
 fn entry(file: &LexiconFile, polarity: Polarity, written: &str) -> Result<Entry, LexiconError> {
     let folded = fold(file, written)?;
     let squeezed = squeeze(&folded);
-    Ok(Entry {
-        polarity,
-        source: source(file),
-        written: written.to_owned(),
-        folded,
-        squeezed,
-    })
+    Ok(Entry { polarity, source: source(file), written: written.to_owned(), folded, squeezed })
 }
 
 fn tokens(entry: &Entry) -> Vec<&str> {
@@ -214,16 +183,10 @@ fn tokens(entry: &Entry) -> Vec<&str> {
 
 fn refuse_negated(entries: &Entries, negations: &Phrases) -> Result<(), LexiconError> {
     let mut negations = negations.clone();
-    for negative in entries
-        .all()
-        .filter(|entry| entry.polarity == Polarity::Negative)
-    {
+    for negative in entries.all().filter(|entry| entry.polarity == Polarity::Negative) {
         negations.add(negative.folded.clone());
     }
-    for entry in entries
-        .all()
-        .filter(|entry| entry.polarity == Polarity::Affirmative)
-    {
+    for entry in entries.all().filter(|entry| entry.polarity == Polarity::Affirmative) {
         if let Some(negation) = negations.find_in(&tokens(entry)) {
             return Err(LexiconError::NegatedAffirmative {
                 locale: entry.source.locale.clone(),
@@ -271,15 +234,8 @@ mod tests {
 
     #[test]
     fn a_word_must_not_say_yes_here_and_no_there() {
-        for (yes, no) in [
-            ("no", "no"),
-            ("Nó!", "no"),
-            ("noo", "no"),
-            ("no", "noo"),
-            ("👌🏽", "👌"),
-        ] {
-            let error =
-                Lexicon::build(&[file("cs", &[yes], &[]), file("es", &[], &[no])]).unwrap_err();
+        for (yes, no) in [("no", "no"), ("Nó!", "no"), ("noo", "no"), ("no", "noo"), ("👌🏽", "👌")] {
+            let error = Lexicon::build(&[file("cs", &[yes], &[]), file("es", &[], &[no])]).unwrap_err();
             let expected = LexiconError::Conflict {
                 affirmative: yes.into(),
                 affirmative_locale: "cs".into(),
@@ -287,14 +243,8 @@ mod tests {
                 negative_locale: "es".into(),
             };
             assert_eq!(error, expected);
-            assert!(
-                error.to_string().contains("lexicon cs")
-                    && error.to_string().contains("lexicon es")
-            );
-            assert_eq!(
-                Lexicon::build(&[file("es", &[], &[no]), file("cs", &[yes], &[])]).unwrap_err(),
-                expected
-            );
+            assert!(error.to_string().contains("lexicon cs") && error.to_string().contains("lexicon es"));
+            assert_eq!(Lexicon::build(&[file("es", &[], &[no]), file("cs", &[yes], &[])]).unwrap_err(), expected);
         }
     }
 
@@ -311,10 +261,7 @@ mod tests {
         assert!(refused(file("pt", &["..."], &[])).contains("neither"));
         assert!(refused(file("pt", &[&"s".repeat(201)], &[])).contains("longer"));
         assert!(refused(file(" ", &[], &[])).contains("blank"));
-        let same = LexiconFile {
-            other_words: vec!["Sim".into()],
-            ..file("pt", &["sim"], &[])
-        };
+        let same = LexiconFile { other_words: vec!["Sim".into()], ..file("pt", &["sim"], &[]) };
         assert!(refused(same).contains("other_words"));
     }
 }

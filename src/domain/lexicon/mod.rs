@@ -118,18 +118,11 @@ mod tests {
     #[test]
     fn a_reading_is_tagged_on_the_wire() -> Result<(), serde_json::Error> {
         let (locale, entry, version) = ("es".into(), "sí".into(), "1".into());
-        let reading = Reading::Affirmative {
-            locale,
-            entry,
-            version,
-        };
+        let reading = Reading::Affirmative { locale, entry, version };
         let wire = json!({"kind": "affirmative", "locale": "es", "entry": "sí", "version": "1"});
         assert_eq!(serde_json::to_value(&reading)?, wire);
         assert_eq!(serde_json::from_value::<Reading>(wire)?, reading);
-        assert_eq!(
-            serde_json::to_value(Reading::Other)?,
-            json!({"kind": "other"})
-        );
+        assert_eq!(serde_json::to_value(Reading::Other)?, json!({"kind": "other"}));
         Ok(())
     }
 }

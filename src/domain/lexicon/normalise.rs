@@ -194,10 +194,7 @@ struct Folded {
 
 impl Folded {
     fn new(capacity: usize) -> Self {
-        Self {
-            out: String::with_capacity(capacity),
-            last: Last::Gap,
-        }
+        Self { out: String::with_capacity(capacity), last: Last::Gap }
     }
 
     fn push(&mut self, c: char) {

@@ -25,26 +25,14 @@ impl Entry {
     pub(super) fn plain(&self) -> Reading {
         let (locale, entry, version) = self.parts();
         match self.polarity {
-            Polarity::Affirmative => Reading::Affirmative {
-                locale,
-                entry,
-                version,
-            },
-            Polarity::Negative => Reading::Negative {
-                locale,
-                entry,
-                version,
-            },
+            Polarity::Affirmative => Reading::Affirmative { locale, entry, version },
+            Polarity::Negative => Reading::Negative { locale, entry, version },
         }
     }
 
     pub(super) fn qualified(&self) -> Reading {
         let (locale, entry, version) = self.parts();
-        Reading::Qualified {
-            locale,
-            entry,
-            version,
-        }
+        Reading::Qualified { locale, entry, version }
     }
 
     fn parts(&self) -> (String, String, String) {
@@ -73,10 +61,7 @@ impl Entries {
         let alike = self.by_squeezed.entry(entry.squeezed.clone()).or_default();
         if let Some(opposite) = alike.iter().find(|known| known.polarity != entry.polarity) {
             let opposite = Box::new(opposite.clone());
-            return Err(Conflict {
-                entry: Box::new(entry),
-                opposite,
-            });
+            return Err(Conflict { entry: Box::new(entry), opposite });
         }
         self.longest = self.longest.max(entry.folded.split(' ').count());
         if alike.iter().all(|known| known.folded != entry.folded) {
@@ -102,17 +87,13 @@ impl Entries {
 
     /// The longest entry that the tokens begin with, other than all of them.
     pub(super) fn leading(&self, tokens: &[&str]) -> Option<&Entry> {
-        (1..tokens.len().min(self.longest + 1))
-            .rev()
-            .find_map(|n| self.get(tokens.get(..n)?))
+        (1..tokens.len().min(self.longest + 1)).rev().find_map(|n| self.get(tokens.get(..n)?))
     }
 
     /// The longest entry that the tokens end with, other than all of them.
     pub(super) fn trailing(&self, tokens: &[&str]) -> Option<&Entry> {
         let last = tokens.len();
-        (1..last.min(self.longest + 1))
-            .rev()
-            .find_map(|n| self.get(tokens.get(last - n..)?))
+        (1..last.min(self.longest + 1)).rev().find_map(|n| self.get(tokens.get(last - n..)?))
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Entry> {

@@ -58,9 +58,7 @@ impl Lexicon {
         let Some(entry) = leading.or(trailing) else {
             return Reading::Other;
         };
-        let is_mixed = leading
-            .zip(trailing)
-            .is_some_and(|(a, b)| a.polarity != b.polarity);
+        let is_mixed = leading.zip(trailing).is_some_and(|(a, b)| a.polarity != b.polarity);
         let is_short = tokens.len() <= MAX_QUALIFIED_TOKENS;
         if is_short || is_mixed || self.qualifiers.find_in(tokens).is_some() {
             entry.qualified()
@@ -75,11 +73,7 @@ impl Lexicon {
         }
         let before = tokens.iter().take_while(|token| is_symbol(token)).count();
         let (before, rest) = tokens.split_at(before);
-        let after = rest
-            .iter()
-            .rev()
-            .take_while(|token| is_symbol(token))
-            .count();
+        let after = rest.iter().rev().take_while(|token| is_symbol(token)).count();
         let (words, after) = rest.split_at(rest.len() - after);
 
         let mut found = Vec::with_capacity(tokens.len());
@@ -91,25 +85,16 @@ impl Lexicon {
         }
         let first = *found.first()?;
         let agreed = found.iter().all(|entry| entry.polarity == first.polarity);
-        Some(if agreed {
-            Whole::Agreed(first)
-        } else {
-            Whole::Mixed(first)
-        })
+        Some(if agreed { Whole::Agreed(first) } else { Whole::Mixed(first) })
     }
 
     fn once_or_repeated(&self, tokens: &[&str]) -> Option<&Entry> {
-        (1..=tokens.len())
-            .rev()
-            .filter(|n| tokens.len().is_multiple_of(*n))
-            .find_map(|n| {
-                let mut repeats = tokens.chunks(n).map(|repeat| self.entries.get(repeat));
-                let first = repeats.next()??;
-                let is_first = |entry: Option<&Entry>| {
-                    entry.is_some_and(|entry| entry.squeezed == first.squeezed)
-                };
-                repeats.all(is_first).then_some(first)
-            })
+        (1..=tokens.len()).rev().filter(|n| tokens.len().is_multiple_of(*n)).find_map(|n| {
+            let mut repeats = tokens.chunks(n).map(|repeat| self.entries.get(repeat));
+            let first = repeats.next()??;
+            let is_first = |entry: Option<&Entry>| entry.is_some_and(|entry| entry.squeezed == first.squeezed);
+            repeats.all(is_first).then_some(first)
+        })
     }
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn house_pack() -> PolicyPack {
     let template = pack.commands.iter().find(|entry| entry.name == "payment.send").unwrap().clone();
     for (name, required) in [("wire.send", 1), ("wire.big", 2)] {
         let mut entry = template.clone();
-        name.clone_into(&mut entry.name);
+        entry.name = String::from(name);
         entry.approval = Some(rule(required));
         pack.commands.push(entry);
     }

@@ -181,13 +181,13 @@ fn invariant_s4_items_move_along_the_table(step: &Step<'_>) {
             continue;
         };
         let legal = earlier.state == item.state
-            || match (&earlier.state, &item.state) {
-                (Open, Granted { .. } | Refused { revoked: false, .. } | Selected { .. })
-                | (Open | Granted { .. }, Voided { .. })
-                | (Open, Expired { .. })
-                | (Granted { .. }, Refused { revoked: true, .. } | Spent { .. }) => true,
-                _ => false,
-            };
+            || matches!(
+                (&earlier.state, &item.state),
+                (
+                    Open,
+                    Granted { .. } | Refused { revoked: false, .. } | Selected { .. } | Expired { .. } | Voided { .. }
+                ) | (Granted { .. }, Refused { revoked: true, .. } | Spent { .. } | Voided { .. })
+            );
         assert!(legal, "{:?} became {:?}", earlier.state, item.state);
     }
     assert!(step.before.items.keys().all(|id| step.after.items.contains_key(id)), "an item vanished");

@@ -48,8 +48,7 @@ type Tally = BTreeMap<String, usize>;
 fn history(seed: u64, tally: &mut Tally) {
     let mut dice = Dice(seed);
     let mut stage = Stage::seeded(Pack::House, seed);
-    let mut actors = Actors::default();
-    actors.enter(&mut stage);
+    let mut actors = Actors::enter(&mut stage);
     for _ in 0..STEPS {
         let Some(operation) = actors.step(&mut stage, &mut dice) else { continue };
         let decision = stage.decide(&operation);
@@ -75,7 +74,9 @@ fn histories(first: u64) -> Tally {
             println!("the history of seed {seed} breaks a promise");
             std::panic::resume_unwind(panic);
         }
-        own.into_iter().for_each(|(word, count)| *tally.entry(word).or_default() += count);
+        for (word, count) in own {
+            *tally.entry(word).or_default() += count;
+        }
     }
     let decided: usize = tally.values().sum();
     println!("random histories: {HISTORIES_PER_TEST} of {STEPS} steps, {decided} answers of {} kinds", tally.len());

@@ -44,11 +44,12 @@ pub(crate) struct Actors {
 
 impl Actors {
     /// Registers who can be registered.
-    pub(crate) fn enter(&mut self, stage: &mut Stage) {
+    pub(crate) fn enter(stage: &mut Stage) -> Self {
         stage.put("ana", &["approver"], Some("p-ana"));
         stage.put("boss", &["approver"], Some("p-boss"));
         stage.put("boss-private", &["approver"], Some("p-boss"));
         stage.put("chief", &["approver"], Some("p-chief"));
+        Self::default()
     }
 
     /// What comes next; nothing if only time, rules or the process change.
@@ -87,7 +88,7 @@ impl Actors {
             95 => Some(moving(dice.pick(&self.contexts)?, pick(dice, &[BLOCK, Move::Unblock, Move::Unblock, CLOSE]))),
             96 => self.slots(stage, dice),
             97 => Some(Operation::Sweep(Sweep { conversation_id: conversation(pick(dice, &PLACES)) })),
-            98 => Some(self.identity(stage, dice)),
+            98 => Some(Self::identity(stage, dice)),
             _ => Some(self.register(dice)),
         }
     }
@@ -262,7 +263,7 @@ impl Actors {
         }))
     }
 
-    fn identity(&self, stage: &mut Stage, dice: &mut Dice) -> Operation {
+    fn identity(stage: &mut Stage, dice: &mut Dice) -> Operation {
         let change = [IdentityChange::UserChangedNumber, IdentityChange::CustomerIdentityChanged][dice.below(2)];
         let who = if dice.once_in(2) { "ana" } else { pick(dice, &APPROVERS) };
         stage.news(change).of(who).in_conversation(pick(dice, &["conv-1", "conv-b"])).op()

@@ -132,6 +132,7 @@ pub(crate) enum Content {
 }
 
 /// One cell.
+#[expect(clippy::struct_excessive_bools, reason = "each is a dimension of the table")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cell {
     pub(crate) item: Item,

@@ -163,7 +163,7 @@ fn operation(base: &mut Base, cell: &Cell) -> Operation {
     message.op()
 }
 
-fn answered(stage: &Stage, id: &ItemId) -> bool {
+fn has_answer(stage: &Stage, id: &ItemId) -> bool {
     let approved = matches!(&stage.item(id).question,
         cscp::domain::item::Question::Approval { approvals, .. } if !approvals.is_empty());
     let state = &stage.item(id).state;
@@ -192,7 +192,7 @@ fn decide(base: &Base, cell: &Cell, again: bool) {
         verdict.reason
     );
     if let Some(asked) = &base.asked {
-        assert_eq!(answered(&base.stage, &asked.id), verdict.code.is_acceptance(), "{cell:?}: {verdict:?}");
+        assert_eq!(has_answer(&base.stage, &asked.id), verdict.code.is_acceptance(), "{cell:?}: {verdict:?}");
         let accepted = verdict.code.is_acceptance().then_some(&asked.id);
         assert!(accepted.is_none_or(|id| verdict.item_id.as_ref() == Some(id)), "{cell:?}: {verdict:?}");
     }
@@ -217,9 +217,9 @@ fn messages(base: &Base, first: &Cell, cells: &mut u64) {
                 for (content, loose) in contents() {
                     for forwarded in [false, true] {
                         *cells += u64::from(exists);
-                        if exists && *cells % THINNING == 0 {
-                            let cell = Cell { who, sent, quote, content, loose, forwarded, ..*first };
-                            decide(base, &cell, *cells % (3 * THINNING) == 0);
+                        if exists && cells.is_multiple_of(THINNING) {
+                            let cell = Cell { loose, who, sent, quote, content, forwarded, ..*first };
+                            decide(base, &cell, cells.is_multiple_of(3 * THINNING));
                         }
                     }
                 }

@@ -23,3 +23,4 @@ pub mod evidence;
 pub mod packs;
 pub mod service;
 pub mod storage;
+pub mod system;

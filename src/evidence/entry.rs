@@ -89,6 +89,8 @@ pub struct EntryBody {
     pub salt: Digest,
     /// The canonical bytes, exactly as committed to.
     pub payload: String,
+    /// What the payload says it is about: what an auditor searches by.
+    pub about: About,
 }
 
 /// `payload_commitment`: SHA-256("cscp.payload.v1" ‖ salt ‖ canonical bytes).
@@ -137,5 +139,11 @@ pub fn append(
     *head = StreamHead { stream_id: head.stream_id.clone(), seq: header.seq, hash: entry_hash, at: Some(at) };
     // Canonical JSON is always UTF-8.
     let payload = String::from_utf8(bytes).unwrap_or_default();
-    LogEntry { header, payload_commitment: commitment, prev_hash, entry_hash, body: Some(EntryBody { salt, payload }) }
+    LogEntry {
+        header,
+        payload_commitment: commitment,
+        prev_hash,
+        entry_hash,
+        body: Some(EntryBody { salt, payload, about: recorded.about.clone() }),
+    }
 }

@@ -66,6 +66,12 @@ impl ChainCheck {
         Self { head: StreamHead::new(stream_id), tenant: tenant.to_owned(), entries: 0, erased: 0 }
     }
 
+    /// The stream that is followed.
+    #[must_use]
+    pub fn stream_id(&self) -> &crate::domain::id::StreamId {
+        &self.head.stream_id
+    }
+
     /// Checks the next entry.
     pub fn next(&mut self, entry: &LogEntry) -> Result<(), Broken> {
         let fault = self.fault(entry);

@@ -3,12 +3,15 @@
 
 mod credentials;
 mod reading;
+mod sweeping;
+mod verifying;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use credentials::{Credentials, NewKey, PresentedKey};
 pub use reading::{ContextView, ItemView};
+pub use verifying::{TenantReport, verify_tenant};
 
 use crate::domain::canonical::{Digest, Purpose, keyed};
 use crate::domain::id::{KeyId, PrincipalId};

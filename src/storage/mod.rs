@@ -8,6 +8,7 @@ mod error;
 mod query;
 mod record;
 mod rows;
+pub mod sqlite;
 mod transaction;
 
 use async_trait::async_trait;

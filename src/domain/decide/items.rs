@@ -108,6 +108,10 @@ impl Turn<'_, '_> {
         if item.was_prompted_by(&request.message_id) {
             return self.item_answer(&request.item_id);
         }
+        // A quoted message names one question and no other.
+        if self.world.item_by_prompt(&request.message_id).is_some() {
+            return Err(Refusal::PromptAlreadyAttached);
+        }
         self.still_open(&item)?;
         let registered_at = item.last_prompt().map_or(item.asked_at, |prompt| prompt.registered_at);
         let waiting = item.last_prompt().is_some_and(|prompt| prompt.message_id.is_none());

@@ -19,7 +19,10 @@ impl Operation {
             Self::ChangeSlots(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
             Self::Transition(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
             Self::Ask(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
-            Self::AttachPrompt(request) => of_item(&request.item_id),
+            Self::AttachPrompt(request) => Needs {
+                items: vec![ItemRef::Id(request.item_id.clone()), ItemRef::Prompt(request.message_id.clone())],
+                ..Needs::default()
+            },
             Self::Cancel(request) => of_item(&request.item_id),
             Self::DecideApproval(request) => {
                 Needs { principals: vec![request.approver_id.clone()], ..of_item(&request.item_id) }

@@ -1,0 +1,49 @@
+//! The sweeper: makes due deadlines durable in time, and forgets rows that have served theirs.
+//!
+//! It decides nothing. It asks which conversations have something due and submits an ordinary operation for each;
+//! the decision expires what is due under the lock, exactly as it would when the next message came.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Service, ServiceError};
+use crate::domain::operation::{Operation, Sweep};
+use crate::storage::Claim;
+use crate::storage::committer::Submission;
+
+/// Conversations looked at in one round.
+const ROUND: u32 = 500;
+/// Rows forgotten in one round.
+const FORGET: u32 = 1_000;
+/// Between two rounds that found little.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Service {
+    /// One round: how many conversations had something due.
+    pub async fn sweep_once(&self) -> Result<usize, ServiceError> {
+        let now = self.now();
+        let due = self.store.due(now, ROUND).await?;
+        for (tenant_id, conversation_id) in &due {
+            let Some(tenant) = self.store.tenant(tenant_id).await? else { continue };
+            let operation = Operation::Sweep(Sweep { conversation_id: conversation_id.clone() });
+            let claim: Option<Claim> = None;
+            self.committer.submit(Submission { tenant: Arc::new(tenant), operation, claim }).await?;
+        }
+        self.store.forget_requests(now, FORGET).await?;
+        Ok(due.len())
+    }
+
+    /// Sweeps until the task is dropped. A round that fails is tried again; expiry does not depend on it.
+    pub async fn sweep_forever(self) {
+        let mut ticks = tokio::time::interval(PAUSE);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            match self.sweep_once().await {
+                Ok(0) => {}
+                Ok(swept) => metrics::counter!("cscp_swept_total").increment(u64::try_from(swept).unwrap_or(0)),
+                Err(error) => tracing::warn!(sweep.error = %error, "a sweep failed and will be repeated"),
+            }
+        }
+    }
+}

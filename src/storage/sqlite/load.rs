@@ -1,0 +1,249 @@
+//! Locking and loading. `BEGIN IMMEDIATE` is the lock: one writer at a time, so every stream is held at once.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
+
+use super::rows::{body, digest, head, unavailable};
+use crate::domain::event::StreamKey;
+use crate::domain::id::{ConversationId, ItemId, PrincipalId, TenantId};
+use crate::domain::operation::ItemRef;
+use crate::storage::{Loaded, Row, StorageError, Want};
+
+/// The conversations of contexts, items and commands that were named without saying which conversation.
+const LOCATE: &str = "
+    -- sqlite: load.locate
+    SELECT w.value->>0 AS position, c.conversation_id FROM json_each(?1) AS w
+        CROSS JOIN contexts AS c ON c.tenant_id = w.value->>1 AND c.context_id = w.value->>2
+    UNION ALL
+    SELECT w.value->>0, i.conversation_id FROM json_each(?2) AS w
+        CROSS JOIN items AS i ON i.tenant_id = w.value->>1 AND i.item_id = w.value->>2
+    UNION ALL
+    SELECT w.value->>0, i.conversation_id FROM json_each(?3) AS w
+        CROSS JOIN items AS i ON i.tenant_id = w.value->>1 AND i.nonce_digest = unhex(w.value->>2)
+    UNION ALL
+    SELECT w.value->>0, i.conversation_id FROM json_each(?4) AS w
+        CROSS JOIN item_prompts AS p ON p.tenant_id = w.value->>1 AND p.message_id = w.value->>2
+        CROSS JOIN items AS i ON i.tenant_id = p.tenant_id AND i.item_id = p.item_id
+    UNION ALL
+    SELECT w.value->>0, c.conversation_id FROM json_each(?5) AS w
+        CROSS JOIN commands AS c ON c.tenant_id = w.value->>1 AND c.command_id = w.value->>2";
+
+/// Everything that decisions of a batch may look at, in one statement: the database is asked once per batch.
+///
+/// `row` tells what `body` is. An item brings its context along, because a deadline is the earlier of both.
+const LOAD: &str = "
+    -- sqlite: load.rows
+    WITH wanted_items (tenant_id, item_id) AS (
+        SELECT i.tenant_id, i.item_id FROM json_each(?2) AS w
+            CROSS JOIN items AS i
+            ON i.tenant_id = w.value->>0 AND i.conversation_id = w.value->>1 AND i.state IN ('open', 'granted')
+        UNION
+        SELECT c.tenant_id, c.body->'$.last_question'->>'item_id' FROM json_each(?2) AS w
+            CROSS JOIN conversations AS c ON c.tenant_id = w.value->>0 AND c.conversation_id = w.value->>1
+        UNION
+        SELECT w.value->>0, w.value->>1 FROM json_each(?4) AS w
+        UNION
+        SELECT i.tenant_id, i.item_id FROM json_each(?5) AS w
+            CROSS JOIN items AS i ON i.tenant_id = w.value->>0 AND i.nonce_digest = unhex(w.value->>1)
+        UNION
+        SELECT p.tenant_id, p.item_id FROM json_each(?6) AS w
+            CROSS JOIN item_prompts AS p ON p.tenant_id = w.value->>0 AND p.message_id = w.value->>1
+        UNION
+        SELECT i.tenant_id, i.item_id FROM json_each(?7) AS w
+            CROSS JOIN items AS i ON i.tenant_id = w.value->>0 AND i.command_id = w.value->>1
+    ), wanted_contexts (tenant_id, context_id) AS (
+        SELECT c.tenant_id, c.context_id FROM json_each(?2) AS w
+            CROSS JOIN contexts AS c ON c.tenant_id = w.value->>0 AND c.conversation_id = w.value->>1
+            AND c.status IN ('active', 'pending', 'blocked')
+        UNION
+        SELECT w.value->>0, w.value->>1 FROM json_each(?3) AS w
+        UNION
+        SELECT c.tenant_id, c.context_id FROM json_each(?7) AS w
+            CROSS JOIN commands AS c ON c.tenant_id = w.value->>0 AND c.command_id = w.value->>1
+        UNION
+        SELECT i.tenant_id, i.context_id FROM wanted_items AS w
+            CROSS JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id
+    )
+    SELECT 'head' AS row, s.tenant_id, s.kind AS a, s.key AS b, s.stream_id AS c, s.seq, s.last_at, s.head_hash AS h,
+           NULL AS body
+        FROM json_each(?1) AS w
+        CROSS JOIN streams AS s ON s.tenant_id = w.value->>0 AND s.kind = w.value->>1 AND s.key = w.value->>2
+    UNION ALL
+    SELECT 'conversation', c.tenant_id, c.conversation_id, NULL, NULL, NULL, NULL, NULL, c.body FROM json_each(?2) AS w
+        CROSS JOIN conversations AS c ON c.tenant_id = w.value->>0 AND c.conversation_id = w.value->>1
+    UNION ALL
+    SELECT 'context', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body FROM wanted_contexts AS w
+        CROSS JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id
+    UNION ALL
+    SELECT 'item', i.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, i.body FROM wanted_items AS w
+        CROSS JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id
+    UNION ALL
+    SELECT 'command', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body FROM json_each(?7) AS w
+        CROSS JOIN commands AS c ON c.tenant_id = w.value->>0 AND c.command_id = w.value->>1
+    UNION ALL
+    SELECT 'command', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body FROM json_each(?8) AS w
+        CROSS JOIN commands AS c ON c.tenant_id = w.value->>0 AND c.idempotency_key = w.value->>1
+    UNION ALL
+    SELECT 'message', m.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, m.body FROM json_each(?9) AS w
+        CROSS JOIN messages AS m ON m.tenant_id = w.value->>0 AND m.message_key = unhex(w.value->>1)
+    UNION ALL
+    SELECT 'principal', p.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, p.body FROM json_each(?10) AS w
+        CROSS JOIN principals AS p ON p.tenant_id = w.value->>0 AND p.principal_id = w.value->>1
+    UNION ALL
+    SELECT 'claim', c.tenant_id, NULL, NULL, NULL, NULL, NULL, c.claim_key, c.body FROM json_each(?11) AS w
+        CROSS JOIN claims AS c ON c.tenant_id = w.value->>0 AND c.claim_key = unhex(w.value->>1)";
+
+const LOAD_MORE: &str = "
+    -- sqlite: load.more
+    SELECT 'principal' AS row, p.tenant_id, p.body FROM json_each(?1) AS w
+        CROSS JOIN principals AS p ON p.tenant_id = w.value->>0 AND p.principal_id = w.value->>1
+    UNION ALL
+    SELECT 'item', i.tenant_id, i.body FROM json_each(?2) AS w
+        CROSS JOIN items AS i ON i.tenant_id = w.value->>0 AND i.item_id = w.value->>1";
+
+/// Parameters of a statement: one JSON array each.
+struct Lists<const N: usize>([Vec<Value>; N]);
+
+impl<const N: usize> Lists<N> {
+    fn new() -> Self {
+        Self(std::array::from_fn(|_| Vec::new()))
+    }
+
+    fn add(&mut self, list: usize, value: Value) {
+        self.0[list - 1].push(value);
+    }
+
+    async fn fetch(self, sql: &'static str, connection: &mut SqliteConnection) -> Result<Vec<SqliteRow>, StorageError> {
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for list in self.0 {
+            query = query.bind(Value::Array(list).to_string());
+        }
+        query.fetch_all(connection).await.map_err(unavailable)
+    }
+}
+
+/// Finds the streams of each want and loads what they name.
+pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Loaded, StorageError> {
+    let streams = locate(connection, wants).await?;
+    let mut lists = Lists::<11>::new();
+    let mut conversations = BTreeSet::new();
+    let mut keys = BTreeSet::new();
+    for (want, streams) in wants.iter().zip(&streams) {
+        let tenant = want.tenant_id.as_str();
+        for stream in streams {
+            keys.insert((tenant, stream.kind(), stream.key()));
+            if let StreamKey::Conversation(id) = stream {
+                conversations.insert((tenant, id.as_str()));
+            }
+        }
+        name(&mut lists, want);
+    }
+    keys.iter().for_each(|(tenant, kind, key)| lists.add(1, json!([tenant, kind, key])));
+    conversations.iter().for_each(|(tenant, id)| lists.add(2, json!([tenant, id])));
+    let mut loaded = Loaded { streams: streams.into_iter().map(Some).collect(), ..Loaded::default() };
+    for row in lists.fetch(LOAD, connection).await? {
+        take(&mut loaded, &row)?;
+    }
+    Ok(loaded)
+}
+
+fn name(lists: &mut Lists<11>, want: &Want) {
+    let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
+    needs.context.iter().for_each(|id| lists.add(3, json!([tenant, id])));
+    for item in &needs.items {
+        match item {
+            ItemRef::Id(id) => lists.add(4, json!([tenant, id])),
+            ItemRef::Nonce(digest) => lists.add(5, json!([tenant, digest])),
+            ItemRef::Prompt(message_id) => lists.add(6, json!([tenant, message_id])),
+        }
+    }
+    needs.command.iter().for_each(|id| lists.add(7, json!([tenant, id])));
+    needs.idempotency_key.iter().for_each(|key| lists.add(8, json!([tenant, key])));
+    needs.messages.iter().for_each(|key| lists.add(9, json!([tenant, key])));
+    needs.principals.iter().for_each(|id| lists.add(10, json!([tenant, id])));
+    want.claim.iter().for_each(|key| lists.add(11, json!([tenant, key])));
+}
+
+/// The streams that each want needs; a name that nothing answers to adds none.
+async fn locate(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Vec<Vec<StreamKey>>, StorageError> {
+    let mut streams: Vec<Vec<StreamKey>> = wants.iter().map(|want| want.needs.streams.clone()).collect();
+    let mut lists = Lists::<5>::new();
+    for (position, want) in wants.iter().enumerate() {
+        let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
+        needs.context.iter().for_each(|id| lists.add(1, json!([position, tenant, id])));
+        for item in &needs.items {
+            match item {
+                ItemRef::Id(id) => lists.add(2, json!([position, tenant, id])),
+                ItemRef::Nonce(digest) => lists.add(3, json!([position, tenant, digest])),
+                ItemRef::Prompt(message_id) => lists.add(4, json!([position, tenant, message_id])),
+            }
+        }
+        let named = needs.command.iter().filter(|_| needs.lock_command);
+        named.for_each(|id| lists.add(5, json!([position, tenant, id])));
+    }
+    if lists.0.iter().all(Vec::is_empty) {
+        return Ok(streams);
+    }
+    for row in lists.fetch(LOCATE, connection).await? {
+        let position: i64 = row.try_get(0).map_err(unavailable)?;
+        let id: String = row.try_get(1).map_err(unavailable)?;
+        let found = ConversationId::new(id).map_err(|error| super::rows::impossible("items", &error))?;
+        let key = StreamKey::Conversation(found);
+        let wanted = usize::try_from(position).ok().and_then(|position| streams.get_mut(position));
+        if let Some(keys) = wanted.filter(|keys| !keys.contains(&key)) {
+            keys.push(key);
+        }
+    }
+    Ok(streams)
+}
+
+fn take(loaded: &mut Loaded, row: &SqliteRow) -> Result<(), StorageError> {
+    let kind: String = row.try_get("row").map_err(unavailable)?;
+    let tenant: String = row.try_get("tenant_id").map_err(unavailable)?;
+    let tenant = TenantId::new(tenant).map_err(|error| super::rows::impossible("tenants", &error))?;
+    let record = match kind.as_str() {
+        "head" => {
+            let (key, head) = head(row)?;
+            loaded.heads.push((tenant, key, head));
+            return Ok(());
+        }
+        "claim" => {
+            loaded.claims.push((tenant, digest(row, "h")?, body(row, "claims")?));
+            return Ok(());
+        }
+        "conversation" => {
+            let id: String = row.try_get("a").map_err(unavailable)?;
+            let id = ConversationId::new(id).map_err(|error| super::rows::impossible("conversations", &error))?;
+            Row::Conversation(id, body(row, "conversations")?)
+        }
+        "context" => Row::Context(body(row, "contexts")?),
+        "item" => Row::Item(body(row, "items")?),
+        "command" => Row::Command(body(row, "commands")?),
+        "message" => Row::Message(body(row, "messages")?),
+        _ => Row::Principal(body(row, "principals")?),
+    };
+    loaded.rows.push((tenant, record));
+    Ok(())
+}
+
+/// Loads principals and items that only loaded rows could name.
+pub(super) async fn load_more(
+    connection: &mut SqliteConnection,
+    principals: &[(TenantId, PrincipalId)],
+    items: &[(TenantId, ItemId)],
+) -> Result<Vec<(TenantId, Row)>, StorageError> {
+    if principals.is_empty() && items.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut lists = Lists::<2>::new();
+    principals.iter().for_each(|(tenant, id)| lists.add(1, json!([tenant, id])));
+    items.iter().for_each(|(tenant, id)| lists.add(2, json!([tenant, id])));
+    let mut loaded = Loaded::default();
+    for row in lists.fetch(LOAD_MORE, connection).await? {
+        take(&mut loaded, &row)?;
+    }
+    Ok(loaded.rows)
+}

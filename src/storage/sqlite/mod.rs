@@ -1,0 +1,267 @@
+//! SQLite: the embedded default. WAL, `synchronous=FULL`, one writer, `BEGIN IMMEDIATE` as the lock.
+
+mod control;
+mod load;
+mod read;
+mod rows;
+mod write;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Sqlite, SqlitePool};
+
+use self::rows::{head, unavailable};
+use crate::domain::canonical::Digest;
+use crate::domain::command::CommandRecord;
+use crate::domain::context::ContextRecord;
+use crate::domain::id::{
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PrincipalId, StreamId, TenantId,
+};
+use crate::domain::item::PendingItem;
+use crate::domain::message::MessageRecord;
+use crate::domain::principal::Principal;
+use crate::domain::time::{Clock, Timestamp};
+use crate::domain::world::StoredFrame;
+use crate::evidence::entry::{LogEntry, StreamHead};
+use crate::storage::{
+    ApiKey, ApprovalQuery, ContextQuery, DEDUPE_SECONDS, EvidenceQuery, Loaded, Page, PrincipalQuery, Row,
+    StorageError, Store, Tenant, Transaction, Want, Writes,
+};
+
+/// Connections for reads. They never wait for the writer: that is what WAL is for.
+const READERS: u32 = 4;
+/// How long a writer waits for another process's transaction, such as a `cscp key create` beside the server.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A SQLite database file.
+pub struct SqliteStore {
+    writer: SqlitePool,
+    readers: SqlitePool,
+    clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqliteStore").finish_non_exhaustive()
+    }
+}
+
+impl SqliteStore {
+    /// Opens a database file, creates it if it is missing, and brings its schema up to date.
+    pub async fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, StorageError> {
+        let options = options(path).create_if_missing(true);
+        let pool = SqlitePoolOptions::new().acquire_timeout(BUSY_TIMEOUT * 2);
+        let writer = pool.clone().max_connections(1).connect_with(options.clone()).await.map_err(unavailable)?;
+        let migrated = sqlx::migrate!("migrations/sqlite").run(&writer).await;
+        migrated.map_err(|error| StorageError::Schema(error.to_string()))?;
+        let readers = options.read_only(true);
+        let readers = pool.max_connections(READERS).connect_with(readers).await.map_err(unavailable)?;
+        Ok(Self { writer, readers, clock })
+    }
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        // NORMAL may lose the last commits when the power goes: acknowledged means durable.
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(BUSY_TIMEOUT)
+        .pragma("secure_delete", "ON")
+        .pragma("trusted_schema", "OFF")
+}
+
+/// A transaction that holds the one write lock.
+struct SqliteTransaction {
+    inner: sqlx::Transaction<'static, Sqlite>,
+    clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl Transaction for SqliteTransaction {
+    async fn load(&mut self, wants: &[Want]) -> Result<Loaded, StorageError> {
+        load::load(&mut self.inner, wants).await
+    }
+
+    async fn load_more(
+        &mut self,
+        principals: &[(TenantId, PrincipalId)],
+        items: &[(TenantId, ItemId)],
+    ) -> Result<Vec<(TenantId, Row)>, StorageError> {
+        load::load_more(&mut self.inner, principals, items).await
+    }
+
+    async fn now(&mut self) -> Result<Timestamp, StorageError> {
+        // The lock has been held since BEGIN IMMEDIATE.
+        Ok(self.clock.now())
+    }
+
+    async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
+        write::write(&mut self.inner, writes).await
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StorageError> {
+        self.inner.commit().await.map_err(unavailable)
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError> {
+        let inner = self.writer.begin_with("BEGIN IMMEDIATE").await.map_err(unavailable)?;
+        Ok(Box::new(SqliteTransaction { inner, clock: Arc::clone(&self.clock) }))
+    }
+
+    async fn ping(&self) -> Result<(), StorageError> {
+        let sql = "-- sqlite: ping\nSELECT count(*) FROM tenants";
+        sqlx::query(sql).execute(&self.readers).await.map(drop).map_err(unavailable)
+    }
+
+    async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+
+    async fn create_tenant(&self, tenant: &Tenant) -> Result<(), StorageError> {
+        control::create_tenant(&self.writer, tenant).await
+    }
+
+    async fn tenants(&self) -> Result<Vec<Tenant>, StorageError> {
+        control::tenants(&self.readers, None).await
+    }
+
+    async fn tenant(&self, tenant_id: &TenantId) -> Result<Option<Tenant>, StorageError> {
+        Ok(control::tenants(&self.readers, Some(tenant_id)).await?.pop())
+    }
+
+    async fn set_tenant_enabled(&self, tenant_id: &TenantId, enabled: bool) -> Result<bool, StorageError> {
+        control::set_tenant_enabled(&self.writer, tenant_id, enabled).await
+    }
+
+    async fn create_key(&self, key: &ApiKey) -> Result<(), StorageError> {
+        control::create_key(&self.writer, key).await
+    }
+
+    async fn keys(&self, tenant_id: &TenantId) -> Result<Vec<ApiKey>, StorageError> {
+        control::keys(&self.readers, tenant_id).await
+    }
+
+    async fn revoke_key(&self, tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> Result<bool, StorageError> {
+        control::revoke_key(&self.writer, tenant_id, key_id, at).await
+    }
+
+    async fn find_key(&self, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError> {
+        control::find_key(&self.readers, digest).await
+    }
+
+    async fn context(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<ContextRecord>, StorageError> {
+        let sql = "-- sqlite: context\nSELECT body FROM contexts WHERE tenant_id = ? AND context_id = ?";
+        read::one(&self.readers, sql, "contexts", tenant_id, id.as_str()).await
+    }
+
+    async fn contexts(&self, tenant_id: &TenantId, query: &ContextQuery) -> Result<Page<ContextRecord>, StorageError> {
+        read::contexts(&self.readers, tenant_id, query).await
+    }
+
+    async fn item(&self, tenant_id: &TenantId, id: &ItemId) -> Result<Option<PendingItem>, StorageError> {
+        let sql = "-- sqlite: item\nSELECT body FROM items WHERE tenant_id = ? AND item_id = ?";
+        read::one(&self.readers, sql, "items", tenant_id, id.as_str()).await
+    }
+
+    async fn items_of(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Vec<PendingItem>, StorageError> {
+        let sql = "-- sqlite: items_of
+            SELECT body FROM items WHERE tenant_id = ? AND context_id = ? ORDER BY asked_at, item_id LIMIT 1000";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str());
+        let rows = query.fetch_all(&self.readers).await.map_err(unavailable)?;
+        rows.iter().map(|row| rows::body(row, "items")).collect()
+    }
+
+    async fn approvals(&self, tenant_id: &TenantId, query: &ApprovalQuery) -> Result<Page<PendingItem>, StorageError> {
+        read::approvals(&self.readers, tenant_id, query).await
+    }
+
+    async fn command(&self, tenant_id: &TenantId, id: &CommandId) -> Result<Option<CommandRecord>, StorageError> {
+        let sql = "-- sqlite: command\nSELECT body FROM commands WHERE tenant_id = ? AND command_id = ?";
+        read::one(&self.readers, sql, "commands", tenant_id, id.as_str()).await
+    }
+
+    async fn last_command(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<CommandRecord>, StorageError> {
+        let sql = "-- sqlite: last_command
+            SELECT body FROM commands WHERE tenant_id = ? AND context_id = ? ORDER BY updated_at DESC LIMIT 1";
+        read::one(&self.readers, sql, "commands", tenant_id, id.as_str()).await
+    }
+
+    async fn messages(&self, tenant_id: &TenantId, keys: &[Digest]) -> Result<Vec<MessageRecord>, StorageError> {
+        read::messages(&self.readers, tenant_id, keys).await
+    }
+
+    async fn principal(&self, tenant_id: &TenantId, id: &str) -> Result<Option<Principal>, StorageError> {
+        let sql = "-- sqlite: principal\nSELECT body FROM principals WHERE tenant_id = ? AND principal_id = ?";
+        read::one(&self.readers, sql, "principals", tenant_id, id).await
+    }
+
+    async fn principals(&self, tenant_id: &TenantId, query: &PrincipalQuery) -> Result<Page<Principal>, StorageError> {
+        read::principals(&self.readers, tenant_id, query).await
+    }
+
+    async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError> {
+        let sql = "-- sqlite: frame\nSELECT body FROM frames WHERE tenant_id = ? AND context_frame_id = ?";
+        read::one(&self.readers, sql, "frames", tenant_id, id.as_str()).await
+    }
+
+    async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError> {
+        read::entries(&self.readers, tenant_id, query).await
+    }
+
+    async fn entry(&self, tenant_id: &TenantId, id: &ArtifactId) -> Result<Option<LogEntry>, StorageError> {
+        read::entry_by_id(&self.readers, tenant_id, id.as_str()).await
+    }
+
+    async fn heads(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&StreamId>,
+        limit: u32,
+    ) -> Result<Vec<StreamHead>, StorageError> {
+        let sql = "-- sqlite: heads
+            SELECT kind AS a, key AS b, stream_id AS c, seq, last_at, head_hash AS h FROM streams
+            WHERE tenant_id = ? AND stream_id > ? ORDER BY stream_id LIMIT ?";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(after.map_or("", |id| id.as_str()));
+        let rows = query.bind(i64::from(limit)).fetch_all(&self.readers).await.map_err(unavailable)?;
+        rows.iter().map(|row| head(row).map(|(_, head)| head)).collect()
+    }
+
+    async fn stream(
+        &self,
+        tenant_id: &TenantId,
+        id: &StreamId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<LogEntry>, StorageError> {
+        read::stream(&self.readers, tenant_id, id.as_str(), after, limit).await
+    }
+
+    async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<(TenantId, ConversationId)>, StorageError> {
+        read::due(&self.readers, now, limit).await
+    }
+
+    async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        let claims = "-- sqlite: forget_claims
+            DELETE FROM claims WHERE (tenant_id, claim_key) IN
+                (SELECT tenant_id, claim_key FROM claims WHERE expires_at <= ? LIMIT ?)";
+        let messages = "-- sqlite: forget_messages
+            DELETE FROM messages WHERE (tenant_id, message_key) IN
+                (SELECT tenant_id, message_key FROM messages WHERE received_at <= ? LIMIT ?)";
+        let oldest = now.as_micros() - i64::from(DEDUPE_SECONDS) * 1_000_000;
+        let mut forgotten = 0;
+        for (sql, before) in [(claims, now.as_micros()), (messages, oldest)] {
+            let query = sqlx::query(sql).bind(before).bind(i64::from(limit));
+            forgotten += query.execute(&self.writer).await.map_err(unavailable)?.rows_affected();
+        }
+        Ok(forgotten)
+    }
+}

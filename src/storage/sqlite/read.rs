@@ -1,0 +1,279 @@
+//! Reads for lists and look-ups, on connections of their own.
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, SqlitePool};
+
+use super::rows::{body, entry, text, unavailable};
+use crate::domain::canonical::Digest;
+use crate::domain::context::ContextRecord;
+use crate::domain::id::TenantId;
+use crate::domain::item::PendingItem;
+use crate::domain::lifecycle::Status;
+use crate::domain::message::MessageRecord;
+use crate::domain::principal::Principal;
+use crate::domain::time::Timestamp;
+use crate::evidence::entry::LogEntry;
+use crate::storage::{
+    ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery, StorageError,
+};
+
+/// One value to bind.
+enum Bound {
+    Text(String),
+    Number(i64),
+}
+
+/// A statement whose conditions depend on what is asked. Conditions are fixed texts; only values are bound.
+struct Search {
+    sql: String,
+    values: Vec<Bound>,
+}
+
+impl Search {
+    fn new(select: &'static str, tenant_id: &TenantId) -> Self {
+        Self { sql: select.to_owned(), values: vec![Bound::Text(tenant_id.as_str().to_owned())] }
+    }
+
+    fn text(&mut self, condition: &'static str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.sql.push_str(condition);
+            self.values.push(Bound::Text(value.to_owned()));
+        }
+    }
+
+    fn time(&mut self, condition: &'static str, value: Option<Timestamp>) {
+        if let Some(value) = value {
+            self.sql.push_str(condition);
+            self.values.push(Bound::Number(value.as_micros()));
+        }
+    }
+
+    /// Continues after a position in an order of (time, id).
+    fn after(&mut self, condition: &'static str, position: Option<&Position>) {
+        if let Some(position) = position {
+            self.sql.push_str(condition);
+            self.values.push(Bound::Number(position.micros));
+            self.values.push(Bound::Text(position.id.clone()));
+        }
+    }
+
+    /// One row more than asked for, to know whether there is a next page.
+    async fn page(
+        mut self,
+        pool: &SqlitePool,
+        order: &'static str,
+        limit: u32,
+    ) -> Result<(Vec<SqliteRow>, bool), StorageError> {
+        let limit = limit.clamp(1, MAX_PAGE);
+        self.sql.push_str(order);
+        self.sql.push_str(" LIMIT ?");
+        // Only fixed texts were put together; every value is bound.
+        let mut query = sqlx::query(AssertSqlSafe(self.sql));
+        for value in self.values {
+            query = match value {
+                Bound::Text(text) => query.bind(text),
+                Bound::Number(number) => query.bind(number),
+            };
+        }
+        let mut rows = query.bind(i64::from(limit) + 1).fetch_all(pool).await.map_err(unavailable)?;
+        let more = rows.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok((rows, more))
+    }
+}
+
+fn page<T>(
+    rows: &[SqliteRow],
+    more: bool,
+    read: impl Fn(&SqliteRow) -> Result<T, StorageError>,
+    position: impl Fn(&T) -> Position,
+) -> Result<Page<T>, StorageError> {
+    let items = rows.iter().map(read).collect::<Result<Vec<T>, _>>()?;
+    let next = items.last().filter(|_| more).map(position);
+    Ok(Page { items, next })
+}
+
+pub(super) async fn contexts(
+    pool: &SqlitePool,
+    tenant_id: &TenantId,
+    query: &ContextQuery,
+) -> Result<Page<ContextRecord>, StorageError> {
+    let mut search = Search::new("-- sqlite: read.contexts\nSELECT body FROM contexts WHERE tenant_id = ?", tenant_id);
+    search.text(" AND conversation_id = ?", query.conversation_id.as_ref().map(|id| id.as_str()));
+    search.text(" AND actor_id = ?", query.actor_id.as_ref().map(|id| id.as_str()));
+    match (query.status, query.now) {
+        (Some(Status::Expired), Some(_)) => {
+            search.time(" AND (status = 'expired' OR (status <> 'closed' AND expires_at <= ?))", query.now);
+        }
+        (Some(status), _) => {
+            search.text(" AND status = ?", Some(status.as_str()));
+            search.time(" AND expires_at > ?", query.now.filter(|_| status.is_open()));
+        }
+        (None, _) => {}
+    }
+    search.after(" AND (updated_at, context_id) < (?, ?)", query.after.as_ref());
+    let (rows, more) = search.page(pool, " ORDER BY updated_at DESC, context_id DESC", query.limit).await?;
+    let position = |context: &ContextRecord| Position {
+        micros: context.updated_at.as_micros(),
+        id: context.context_id.as_str().to_owned(),
+    };
+    page(&rows, more, |row| body(row, "contexts"), position)
+}
+
+pub(super) async fn approvals(
+    pool: &SqlitePool,
+    tenant_id: &TenantId,
+    query: &ApprovalQuery,
+) -> Result<Page<PendingItem>, StorageError> {
+    let select = "-- sqlite: read.approvals\nSELECT i.body FROM items AS i
+        JOIN contexts AS c ON c.tenant_id = i.tenant_id AND c.context_id = i.context_id
+        WHERE i.tenant_id = ? AND i.kind = 'approval'";
+    let mut search = Search::new(select, tenant_id);
+    search.text(" AND i.conversation_id = ?", query.conversation_id.as_ref().map(|id| id.as_str()));
+    let deadline = query.now.filter(|_| query.open_only);
+    search.time(" AND i.state = 'open' AND min(i.expires_at, c.expires_at) > ?", deadline);
+    search.after(" AND (i.asked_at, i.item_id) < (?, ?)", query.after.as_ref());
+    let (rows, more) = search.page(pool, " ORDER BY i.asked_at DESC, i.item_id DESC", query.limit).await?;
+    let position =
+        |item: &PendingItem| Position { micros: item.asked_at.as_micros(), id: item.item_id.as_str().to_owned() };
+    page(&rows, more, |row| body(row, "items"), position)
+}
+
+pub(super) async fn principals(
+    pool: &SqlitePool,
+    tenant_id: &TenantId,
+    query: &PrincipalQuery,
+) -> Result<Page<Principal>, StorageError> {
+    let select = "-- sqlite: read.principals\nSELECT body FROM principals AS p WHERE tenant_id = ?";
+    let mut search = Search::new(select, tenant_id);
+    search.text(" AND principal_id = ?", query.principal_id.as_ref().map(|id| id.as_str()));
+    search.text(" AND person_id = ?", query.person_id.as_ref().map(|id| id.as_str()));
+    let by_role = " AND EXISTS (SELECT 1 FROM principal_roles AS r
+        WHERE r.tenant_id = p.tenant_id AND r.principal_id = p.principal_id AND r.role = ?)";
+    search.text(by_role, query.role.as_ref().map(|role| role.as_str()));
+    if let Some(alias) = &query.alias {
+        let kind = serde_json::to_value(alias.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
+        let by_alias = " AND principal_id IN (SELECT a.principal_id FROM principal_aliases AS a
+            WHERE a.tenant_id = p.tenant_id AND a.kind = ?";
+        search.text(by_alias, kind.as_deref());
+        search.text(" AND a.value = ?)", Some(&alias.value));
+    }
+    search.text(" AND principal_id > ?", query.after.as_ref().map(|position| position.id.as_str()));
+    let (rows, more) = search.page(pool, " ORDER BY principal_id", query.limit).await?;
+    let position = |principal: &Principal| Position { micros: 0, id: principal.principal_id.as_str().to_owned() };
+    page(&rows, more, |row| body(row, "principals"), position)
+}
+
+/// The columns of an entry with its payload, where that has not been erased.
+macro_rules! select_entries {
+    ($name:literal, $rest:literal) => {
+        concat!(
+            "-- sqlite: ",
+            $name,
+            "\nSELECT e.tenant_id, e.stream_id, e.seq, e.v, e.artifact_id, e.type, e.at, e.policy_hash,
+            e.payload_commitment, e.prev_hash, e.entry_hash, p.salt, p.payload
+            FROM log_entries AS e LEFT JOIN log_payloads AS p
+            ON p.tenant_id = e.tenant_id AND p.stream_id = e.stream_id AND p.seq = e.seq
+            WHERE e.tenant_id = ?",
+            $rest
+        )
+    };
+}
+
+pub(super) async fn entries(
+    pool: &SqlitePool,
+    tenant_id: &TenantId,
+    query: &EvidenceQuery,
+) -> Result<Page<LogEntry>, StorageError> {
+    let mut search = Search::new(select_entries!("read.entries", ""), tenant_id);
+    search.text(" AND e.artifact_id = ?", query.artifact_id.as_ref().map(|id| id.as_str()));
+    search.text(" AND p.command_id = ?", query.command_id.as_ref().map(|id| id.as_str()));
+    search.text(" AND p.correlation_id = ?", query.correlation_id.as_ref().map(|id| id.as_str()));
+    search.text(" AND p.conversation_id = ?", query.conversation_id.as_ref().map(|id| id.as_str()));
+    search.text(" AND p.context_id = ?", query.context_id.as_ref().map(|id| id.as_str()));
+    search.text(" AND e.type = ?", query.kind.as_deref());
+    search.time(" AND e.at >= ?", query.from);
+    search.time(" AND e.at < ?", query.until);
+    search.after(" AND (e.at, e.stream_id || printf('/%020d', e.seq)) > (?, ?)", query.after.as_ref());
+    let (rows, more) = search.page(pool, " ORDER BY e.at, e.stream_id, e.seq", query.limit).await?;
+    let position = |entry: &LogEntry| Position {
+        micros: entry.header.at.as_micros(),
+        id: format!("{}/{:020}", entry.header.stream_id, entry.header.seq),
+    };
+    page(&rows, more, entry, position)
+}
+
+pub(super) async fn entry_by_id(
+    pool: &SqlitePool,
+    tenant_id: &TenantId,
+    artifact_id: &str,
+) -> Result<Option<LogEntry>, StorageError> {
+    let sql = select_entries!("read.entry", " AND e.artifact_id = ?");
+    let row = sqlx::query(sql).bind(tenant_id.as_str()).bind(artifact_id).fetch_optional(pool).await;
+    row.map_err(unavailable)?.as_ref().map(entry).transpose()
+}
+
+pub(super) async fn stream(
+    pool: &SqlitePool,
+    tenant_id: &TenantId,
+    stream_id: &str,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<LogEntry>, StorageError> {
+    let sql = select_entries!("read.stream", " AND e.stream_id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?");
+    let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(stream_id);
+    let query = query.bind(i64::try_from(after).unwrap_or(i64::MAX)).bind(i64::from(limit));
+    query.fetch_all(pool).await.map_err(unavailable)?.iter().map(entry).collect()
+}
+
+pub(super) async fn messages(
+    pool: &SqlitePool,
+    tenant_id: &TenantId,
+    keys: &[Digest],
+) -> Result<Vec<MessageRecord>, StorageError> {
+    let sql = "-- sqlite: read.messages
+        SELECT m.body FROM json_each(?2) AS w
+        CROSS JOIN messages AS m ON m.tenant_id = ?1 AND m.message_key = unhex(w.value)";
+    let keys = serde_json::Value::from(keys.iter().map(Digest::to_hex).collect::<Vec<_>>()).to_string();
+    let rows = sqlx::query(sql).bind(tenant_id.as_str()).bind(keys).fetch_all(pool).await.map_err(unavailable)?;
+    rows.iter().map(|row| body(row, "messages")).collect()
+}
+
+/// One body by tenant and one more key.
+pub(super) async fn one<T: serde::de::DeserializeOwned>(
+    pool: &SqlitePool,
+    sql: &'static str,
+    table: &'static str,
+    tenant_id: &TenantId,
+    key: &str,
+) -> Result<Option<T>, StorageError> {
+    let row = sqlx::query(sql).bind(tenant_id.as_str()).bind(key).fetch_optional(pool).await.map_err(unavailable)?;
+    row.as_ref().map(|row| body(row, table)).transpose()
+}
+
+/// Conversations in which something is due.
+pub(super) async fn due(
+    pool: &SqlitePool,
+    now: Timestamp,
+    limit: u32,
+) -> Result<Vec<(TenantId, crate::domain::id::ConversationId)>, StorageError> {
+    let sql = "-- sqlite: read.due
+        SELECT tenant_id, conversation_id FROM (
+            SELECT tenant_id, conversation_id FROM contexts
+                WHERE status IN ('active', 'pending', 'blocked') AND expires_at <= ?1
+            UNION
+            SELECT tenant_id, conversation_id FROM items WHERE state = 'open' AND expires_at <= ?1
+            UNION
+            SELECT i.tenant_id, i.conversation_id FROM items AS i
+                JOIN principals AS p ON p.tenant_id = i.tenant_id AND p.principal_id = i.actor_id
+                WHERE i.state = 'open' AND i.identity_epoch <> p.identity_epoch
+        ) LIMIT ?2";
+    let rows =
+        sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit)).fetch_all(pool).await.map_err(unavailable)?;
+    let read = |row: &SqliteRow| {
+        let conversation = crate::domain::id::ConversationId::new(text(row, "conversation_id")?)
+            .map_err(|error| super::rows::impossible("contexts", &error))?;
+        Ok((super::rows::tenant_id(row)?, conversation))
+    };
+    rows.iter().map(read).collect()
+}

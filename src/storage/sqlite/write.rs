@@ -1,0 +1,316 @@
+//! Writing, set by set: one statement a table and batch, whatever the batch's size.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use sqlx::SqliteConnection;
+
+use super::rows::unavailable;
+use crate::domain::id::TenantId;
+use crate::domain::item::{ItemState, PendingItem};
+use crate::domain::principal::Principal;
+use crate::evidence::entry::LogEntry;
+use crate::storage::{Row, StorageError, Writes};
+
+const STREAMS: &str = "
+    -- sqlite: write.streams
+    INSERT INTO streams (tenant_id, kind, key, stream_id, seq, head_hash, last_at)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, unhex(value->>5), value->>6 FROM json_each(?1) WHERE true
+    ON CONFLICT (tenant_id, kind, key) DO UPDATE SET
+        seq = excluded.seq, head_hash = excluded.head_hash, last_at = excluded.last_at";
+
+const CONVERSATIONS: &str = "
+    -- sqlite: write.conversations
+    INSERT INTO conversations (tenant_id, conversation_id, body)
+    SELECT value->>0, value->>1, value->>2 FROM json_each(?1) WHERE true
+    ON CONFLICT (tenant_id, conversation_id) DO UPDATE SET body = excluded.body";
+
+// Ended contexts come first (column 8), so that a new one never meets the one it follows in the unique index.
+const CONTEXTS: &str = "
+    -- sqlite: write.contexts
+    INSERT INTO contexts (tenant_id, context_id, conversation_id, actor_id, status, expires_at, updated_at, body)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7
+        FROM json_each(?1) WHERE true ORDER BY value->>8
+    ON CONFLICT (tenant_id, context_id) DO UPDATE SET
+        status = excluded.status, expires_at = excluded.expires_at, updated_at = excluded.updated_at,
+        body = excluded.body";
+
+const ITEMS: &str = "
+    -- sqlite: write.items
+    INSERT INTO items (tenant_id, item_id, kind, state, context_id, conversation_id, actor_id, identity_epoch,
+                       command_id, asked_at, expires_at, nonce_digest, body)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8,
+           value->>9, value->>10, unhex(value->>11), value->>12 FROM json_each(?1) WHERE true
+    ON CONFLICT (tenant_id, item_id) DO UPDATE SET state = excluded.state, body = excluded.body";
+
+const ITEM_PROMPTS: &str = "
+    -- sqlite: write.item_prompts
+    INSERT INTO item_prompts (tenant_id, message_id, item_id)
+    SELECT value->>0, value->>1, value->>2 FROM json_each(?1) WHERE true
+    ON CONFLICT (tenant_id, message_id) DO NOTHING";
+
+const COMMANDS: &str = "
+    -- sqlite: write.commands
+    INSERT INTO commands (tenant_id, command_id, idempotency_key, context_id, conversation_id, updated_at, body)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6 FROM json_each(?1) WHERE true
+    ON CONFLICT (tenant_id, command_id) DO UPDATE SET updated_at = excluded.updated_at, body = excluded.body";
+
+const MESSAGES: &str = "
+    -- sqlite: write.messages
+    INSERT INTO messages (tenant_id, message_key, conversation_id, received_at, body)
+    SELECT value->>0, unhex(value->>1), value->>2, value->>3, value->>4 FROM json_each(?1) WHERE true";
+
+const PRINCIPALS: &str = "
+    -- sqlite: write.principals
+    INSERT INTO principals (tenant_id, principal_id, person_id, identity_epoch, body)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4 FROM json_each(?1) WHERE true
+    ON CONFLICT (tenant_id, principal_id) DO UPDATE SET
+        person_id = excluded.person_id, identity_epoch = excluded.identity_epoch, body = excluded.body";
+
+const FORGET_ALIASES: &str = "
+    -- sqlite: write.forget_aliases
+    DELETE FROM principal_aliases WHERE (tenant_id, principal_id) IN
+        (SELECT value->>0, value->>1 FROM json_each(?1))";
+
+const ALIASES: &str = "
+    -- sqlite: write.aliases
+    INSERT INTO principal_aliases (tenant_id, kind, value, principal_id)
+    SELECT value->>0, value->>1, value->>2, value->>3 FROM json_each(?1) WHERE true
+    ON CONFLICT DO NOTHING";
+
+const FORGET_ROLES: &str = "
+    -- sqlite: write.forget_roles
+    DELETE FROM principal_roles WHERE (tenant_id, principal_id) IN
+        (SELECT value->>0, value->>1 FROM json_each(?1))";
+
+const ROLES: &str = "
+    -- sqlite: write.roles
+    INSERT INTO principal_roles (tenant_id, role, principal_id)
+    SELECT value->>0, value->>1, value->>2 FROM json_each(?1) WHERE true
+    ON CONFLICT DO NOTHING";
+
+const FRAMES: &str = "
+    -- sqlite: write.frames
+    INSERT INTO frames (tenant_id, context_frame_id, context_id, command_id, created_at, body)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 FROM json_each(?1) WHERE true";
+
+const CLAIMS: &str = "
+    -- sqlite: write.claims
+    INSERT INTO claims (tenant_id, claim_key, expires_at, body)
+    SELECT value->>0, unhex(value->>1), value->>2, value->>3 FROM json_each(?1) WHERE true
+    ON CONFLICT (tenant_id, claim_key) DO UPDATE SET expires_at = excluded.expires_at, body = excluded.body";
+
+const LOG_ENTRIES: &str = "
+    -- sqlite: write.log_entries
+    INSERT INTO log_entries (tenant_id, stream_id, seq, v, artifact_id, type, at, policy_hash, payload_commitment,
+                             prev_hash, entry_hash)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, unhex(value->>8),
+           unhex(value->>9), unhex(value->>10) FROM json_each(?1) WHERE true";
+
+const LOG_PAYLOADS: &str = "
+    -- sqlite: write.log_payloads
+    INSERT INTO log_payloads (tenant_id, stream_id, seq, at, conversation_id, context_id, command_id, correlation_id,
+                              salt, payload)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, unhex(value->>8),
+           value->>9 FROM json_each(?1) WHERE true";
+
+/// The statements in the order in which they run; within one, `Values` keeps the order of the batch.
+const ORDER: [&str; 15] = [
+    STREAMS,
+    CONVERSATIONS,
+    CONTEXTS,
+    ITEMS,
+    ITEM_PROMPTS,
+    COMMANDS,
+    MESSAGES,
+    PRINCIPALS,
+    FORGET_ALIASES,
+    ALIASES,
+    FORGET_ROLES,
+    ROLES,
+    FRAMES,
+    CLAIMS,
+    LOG_ENTRIES,
+];
+
+#[derive(Default)]
+struct Values(BTreeMap<&'static str, Vec<Value>>);
+
+impl Values {
+    fn add(&mut self, statement: &'static str, row: Value) {
+        self.0.entry(statement).or_default().push(row);
+    }
+}
+
+/// Writes a batch. Nothing is written when one statement fails: the transaction is dropped.
+pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) -> Result<(), StorageError> {
+    let mut values = Values::default();
+    for (tenant_id, key, head) in &writes.heads {
+        let row = json!([
+            tenant_id,
+            key.kind(),
+            key.key(),
+            head.stream_id,
+            head.seq,
+            head.hash,
+            head.at.map(crate::domain::time::Timestamp::as_micros)
+        ]);
+        values.add(STREAMS, row);
+    }
+    for (tenant_id, row) in &writes.rows {
+        add_row(&mut values, tenant_id, row);
+    }
+    for (tenant_id, key, claim) in &writes.claims {
+        values.add(CLAIMS, json!([tenant_id, key, claim.expires_at.as_micros(), text(claim)]));
+    }
+    for entry in &writes.entries {
+        add_entry(&mut values, entry);
+    }
+    for statement in ORDER.into_iter().chain([LOG_PAYLOADS]) {
+        if let Some(rows) = values.0.remove(statement) {
+            let rows = Value::Array(rows).to_string();
+            sqlx::query(statement).bind(rows).execute(&mut *connection).await.map_err(unavailable)?;
+        }
+    }
+    Ok(())
+}
+
+fn text<T: serde::Serialize>(value: &T) -> String {
+    // Every stored type writes as JSON; a body that did not would be refused when it is read.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn add_row(values: &mut Values, tenant_id: &TenantId, row: &Row) {
+    match row {
+        Row::Conversation(id, conversation) => values.add(CONVERSATIONS, json!([tenant_id, id, text(conversation)])),
+        Row::Context(context) => {
+            let status = context.state.status();
+            let row = json!([
+                tenant_id,
+                context.context_id,
+                context.conversation_id,
+                context.actor_id,
+                status,
+                context.expires_at.as_micros(),
+                context.updated_at.as_micros(),
+                text(context),
+                u8::from(status.is_open())
+            ]);
+            values.add(CONTEXTS, row);
+        }
+        Row::Item(item) => add_item(values, tenant_id, item),
+        Row::Command(command) => {
+            let updated_at = command.results.last().map_or(command.bound_at, |result| result.at);
+            let row = json!([
+                tenant_id,
+                command.command_id,
+                command.idempotency_key,
+                command.context_id,
+                command.conversation_id,
+                updated_at.as_micros(),
+                text(command)
+            ]);
+            values.add(COMMANDS, row);
+        }
+        Row::Message(message) => {
+            let received_at = message.received_at.as_micros();
+            let row = json!([tenant_id, message.message_key, message.conversation_id, received_at, text(message)]);
+            values.add(MESSAGES, row);
+        }
+        Row::Principal(principal) => add_principal(values, tenant_id, principal),
+        Row::Frame(stored) => {
+            let frame = &stored.frame;
+            let row = json!([
+                tenant_id,
+                frame.context_frame_id,
+                frame.context_id,
+                frame.command_id,
+                frame.created_at.as_micros(),
+                text(stored)
+            ]);
+            values.add(FRAMES, row);
+        }
+    }
+}
+
+fn add_item(values: &mut Values, tenant_id: &TenantId, item: &PendingItem) {
+    let row = json!([
+        tenant_id,
+        item.item_id,
+        item.kind(),
+        state_column(&item.state),
+        item.context_id,
+        item.conversation_id,
+        item.actor_id,
+        item.identity_epoch,
+        item.command().map(|command| &command.command_id),
+        item.asked_at.as_micros(),
+        item.expires_at.as_micros(),
+        item.nonce_digest,
+        text(item)
+    ]);
+    values.add(ITEMS, row);
+    for message_id in item.prompts.iter().filter_map(|prompt| prompt.message_id.as_ref()) {
+        values.add(ITEM_PROMPTS, json!([tenant_id, message_id, item.item_id]));
+    }
+}
+
+/// The word by which an item's state is searched.
+fn state_column(state: &ItemState) -> &'static str {
+    match state {
+        ItemState::Open => "open",
+        ItemState::Granted { .. } => "granted",
+        ItemState::Refused { .. } => "refused",
+        ItemState::Selected { .. } => "selected",
+        ItemState::Spent { .. } => "spent",
+        ItemState::Expired { .. } => "expired",
+        ItemState::Voided { .. } => "voided",
+    }
+}
+
+fn add_principal(values: &mut Values, tenant_id: &TenantId, principal: &Principal) {
+    let id = &principal.principal_id;
+    let row = json!([tenant_id, id, principal.person_id, principal.identity_epoch, text(principal)]);
+    values.add(PRINCIPALS, row);
+    values.add(FORGET_ALIASES, json!([tenant_id, id]));
+    values.add(FORGET_ROLES, json!([tenant_id, id]));
+    for alias in &principal.aliases {
+        values.add(ALIASES, json!([tenant_id, alias.kind, alias.value, id]));
+    }
+    for role in &principal.roles {
+        values.add(ROLES, json!([tenant_id, role, id]));
+    }
+}
+
+fn add_entry(values: &mut Values, entry: &LogEntry) {
+    let header = &entry.header;
+    let row = json!([
+        header.tenant_id,
+        header.stream_id,
+        header.seq,
+        header.v,
+        header.artifact_id,
+        header.kind,
+        header.at.as_micros(),
+        header.policy_hash,
+        entry.payload_commitment,
+        entry.prev_hash,
+        entry.entry_hash
+    ]);
+    values.add(LOG_ENTRIES, row);
+    let Some(body) = &entry.body else { return };
+    let about = &body.about;
+    let row = json!([
+        header.tenant_id,
+        header.stream_id,
+        header.seq,
+        header.at.as_micros(),
+        about.conversation_id,
+        about.context_id,
+        about.command_id,
+        about.correlation_id,
+        body.salt,
+        body.payload
+    ]);
+    values.add(LOG_PAYLOADS, row);
+}

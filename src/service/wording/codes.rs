@@ -42,7 +42,9 @@ pub(in crate::service) fn reading(reading: &Reading) -> Words {
     match reading {
         Reading::Affirmative { .. } => ["a yes", "un sí", "um sim"],
         Reading::Negative { .. } => ["a no", "un no", "um não"],
-        Reading::Qualified { .. } => ["a yes or no with a condition", "un sí o no con condición", "um sim ou não com condição"],
+        Reading::Qualified { .. } => {
+            ["a yes or no with a condition", "un sí o no con condición", "um sim ou não com condição"]
+        }
         Reading::Other => ["no yes and no no", "ni sí ni no", "nem sim nem não"],
     }
 }
@@ -54,8 +56,12 @@ pub(in crate::service) fn verdict(code: VerdictCode) -> Words {
         VerdictCode::Selected => ["option chosen", "opción elegida", "opção escolhida"],
         VerdictCode::Approved => ["approved", "aprobado", "aprovado"],
         VerdictCode::Rejected => ["rejected", "no aprobado", "não aprovado"],
-        VerdictCode::Ambiguous => ["unclear, nothing changed", "no está claro, nada cambió", "não está claro, nada mudou"],
-        VerdictCode::Expired => ["too late, nothing changed", "demasiado tarde, nada cambió", "tarde demais, nada mudou"],
+        VerdictCode::Ambiguous => {
+            ["unclear, nothing changed", "no está claro, nada cambió", "não está claro, nada mudou"]
+        }
+        VerdictCode::Expired => {
+            ["too late, nothing changed", "demasiado tarde, nada cambió", "tarde demais, nada mudou"]
+        }
         VerdictCode::AlreadyDecided => ["decided before", "ya decidido", "já decidido"],
         VerdictCode::Superseded => ["replaced before", "ya sustituido", "já substituído"],
         VerdictCode::NotAnAnswer => ["not an answer", "no es una respuesta", "não é uma resposta"],

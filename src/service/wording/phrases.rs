@@ -6,7 +6,6 @@ macro_rules! phrases {
     ($($name:ident: [$english:literal, $spanish:literal, $portuguese:literal];)*) => {
         /// A phrase.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[expect(clippy::enum_variant_names, reason = "variants are named by what they say")]
         pub(in crate::service) enum Say { $($name),* }
 
         impl Say {
@@ -24,7 +23,6 @@ macro_rules! phrases {
 
 phrases! {
     AndMore: ["… and {} more", "… y {} más", "… e mais {}"];
-    NotShown: ["(not shown)", "(no se muestra)", "(não mostrado)"];
     AtLeast: ["at least {}", "al menos {}", "pelo menos {}"];
 
     ActiveContext: ["*Active context*", "*Contexto activo*", "*Contexto ativo*"];
@@ -42,7 +40,7 @@ phrases! {
     WaitsFor: ["Waits for: {}", "Espera: {}", "Aguarda: {}"];
     Intent: ["Intent: {}", "Intención: {}", "Intenção: {}"];
     Target: ["Target: {}", "Objetivo: {}", "Alvo: {}"];
-    Conversations: ["Other open contexts here: {}", "Otros contextos abiertos aquí: {}", "Outros contextos abertos aqui: {}"];
+    OtherContexts: ["Other open contexts here: {}", "Otros contextos abiertos aquí: {}", "Outros contextos abertos aqui: {}"];
     NothingAsked: ["No question is open.", "No hay ninguna pregunta abierta.", "Não há nenhuma pergunta aberta."];
     ConfirmationOpen: [
         "A confirmation is waiting for an answer.",
@@ -105,6 +103,7 @@ phrases! {
         "No se ejecutó, porque {}.",
         "Não foi executado, porque {}."
     ];
+    WasRefused: ["the answer was no", "la respuesta fue no", "a resposta foi não"];
     StillWaiting: ["an answer is still awaited", "aún se espera una respuesta", "ainda se aguarda uma resposta"];
     GrantedNotBound: [
         "it was agreed to and has not been released yet",
@@ -116,7 +115,6 @@ phrases! {
         "se aceptó y no se liberó a tiempo",
         "foi aceito e não foi liberado a tempo"
     ];
-    NobodyAsked: ["nothing was asked or released", "no se preguntó ni se liberó nada", "nada foi perguntado nem liberado"];
     NoLongerKept: ["the record is no longer kept", "el registro ya no se conserva", "o registro já não é mantido"];
 
     AskedConfirmation: [
@@ -145,7 +143,15 @@ phrases! {
         "Llegó un mensaje. Se lee como {} y significa: {}, porque {}.",
         "Chegou uma mensagem. Lê-se como {} e significa: {}, porque {}."
     ];
-    ItemState: ["The {} is {}.", "{}: {}.", "{}: {}."];
+    TapRead: [
+        "A tap or an answer in kind came, and means: {}, because {}.",
+        "Llegó una pulsación o una respuesta equivalente y significa: {}, porque {}.",
+        "Veio um toque ou uma resposta equivalente, que significa: {}, porque {}."
+    ];
+    TheConfirmation: ["The confirmation", "La confirmación", "A confirmação"];
+    TheApproval: ["The approval", "La aprobación", "A aprovação"];
+    TheChoice: ["The choice", "La elección", "A escolha"];
+    ItemState: ["{}: {}.", "{}: {}.", "{}: {}."];
     OneApproval: ["One approval was given; more are needed.", "Se dio una aprobación; faltan más.", "Uma aprovação foi dada; faltam mais."];
     DecisionRefused: [
         "Somebody without the right tried to decide; nothing changed.",

@@ -6,7 +6,7 @@
 use super::wording::Language;
 use super::{Caller, Service, ServiceError};
 use crate::domain::event::ReadRecord;
-use crate::domain::id::{CommandId, ContextId, ConversationId, PrincipalId};
+use crate::domain::id::{CommandId, ContextId, ConversationId, PrincipalId, RoleName};
 use crate::domain::operation::{CredentialKind, Operation, RecordRead};
 use crate::domain::policy::{DetailLevel, OocRules};
 use crate::domain::principal::Principal;
@@ -82,8 +82,8 @@ fn credential_level(kind: CredentialKind) -> DetailLevel {
 /// The least of what the credential, every person involved and policy allow.
 fn level(kind: CredentialKind, people: &[&Principal], rules: &OocRules) -> DetailLevel {
     let of_person = |person: &&Principal| {
-        let roles = person.roles.iter().map(crate::domain::id::RoleName::as_str);
-        if person.registered { rules.detail_for(roles) } else { DetailLevel::None }
+        let held = person.roles.iter().map(RoleName::as_str);
+        if person.registered { rules.detail_for(held) } else { DetailLevel::None }
     };
     let least = people.iter().map(of_person).min().unwrap_or(DetailLevel::Full);
     least.min(credential_level(kind)).min(rules.detail)
@@ -176,7 +176,6 @@ impl Service {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::RoleName;
     use crate::domain::principal::PrincipalKind;
     use crate::domain::time::Timestamp;
 

@@ -20,6 +20,7 @@
 
 pub mod domain;
 pub mod evidence;
+pub mod http;
 pub mod packs;
 pub mod service;
 pub mod storage;

@@ -12,20 +12,20 @@ mod verifying;
 pub mod wording;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub use credentials::{Credentials, NewKey, PresentedKey};
 pub use reading::{ContextView, ItemView};
 pub use verifying::{TenantReport, verify_tenant};
 
 use crate::domain::canonical::{Digest, Purpose, keyed};
-use crate::domain::id::{KeyId, PrincipalId};
+use crate::domain::id::{Entropy, KeyId, PrincipalId};
 use crate::domain::message::{MessageEvent, message_key};
 use crate::domain::operation::{Answer, CredentialKind, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::{Clock, Timestamp};
-use crate::storage::committer::{Busy, Committer, Submission};
+use crate::storage::committer::{Busy, Committed, Committer, Submission};
 use crate::storage::{Claim, Scope, StorageError, Store, Tenant};
 
 /// Who asks, as their credential says.
@@ -144,6 +144,7 @@ pub struct Service {
     rules: Arc<Rulebook>,
     clock: Arc<dyn Clock>,
     credentials: Arc<Credentials>,
+    entropy: Arc<Mutex<Box<dyn Entropy>>>,
 }
 
 impl std::fmt::Debug for Service {
@@ -153,11 +154,24 @@ impl std::fmt::Debug for Service {
 }
 
 impl Service {
-    /// Puts the house together.
+    /// Puts the house together. `entropy` is for what is made before the lock is held: salts and request ids.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, committer: Committer, rules: Arc<Rulebook>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        store: Arc<dyn Store>,
+        committer: Committer,
+        rules: Arc<Rulebook>,
+        clock: Arc<dyn Clock>,
+        entropy: Box<dyn Entropy>,
+    ) -> Self {
         let credentials = Arc::new(Credentials::new(Arc::clone(&store)));
-        Self { store, committer, rules, clock, credentials }
+        Self { store, committer, rules, clock, credentials, entropy: Arc::new(Mutex::new(entropy)) }
+    }
+
+    /// 256 bits that nobody can guess.
+    #[must_use]
+    pub fn fresh_secret(&self) -> Digest {
+        // A source that panicked once has no state that could be half changed.
+        Digest::from_bytes(self.entropy.lock().unwrap_or_else(PoisonError::into_inner).bytes())
     }
 
     /// The present, for reads.
@@ -184,10 +198,22 @@ impl Service {
         operation: Operation,
         claim: Option<Claim>,
     ) -> Result<Executed, ServiceError> {
-        let submission = Submission { tenant: Arc::clone(&caller.tenant), operation, claim };
-        let committed = self.committer.submit(submission).await?;
+        let committed = self.decide(caller, operation, claim).await?;
         let answer = committed.result.map_err(ServiceError::Refused)?;
         Ok(Executed { answer, at: committed.at, replayed: committed.replayed })
+    }
+
+    /// Decides an operation; what was refused says so in the result, so that a replayed refusal is still a replay.
+    ///
+    /// Operations of one tenant are decided in the order in which this is first polled.
+    pub async fn decide(
+        &self,
+        caller: &Caller,
+        operation: Operation,
+        claim: Option<Claim>,
+    ) -> Result<Committed, ServiceError> {
+        let submission = Submission { tenant: Arc::clone(&caller.tenant), operation, claim };
+        Ok(self.committer.submit(submission).await?)
     }
 
     /// Whether the database answers and takes work.

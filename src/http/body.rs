@@ -1,0 +1,279 @@
+//! Bodies: read within bounds, parsed strictly, typed, and complained about without repeating what they held.
+
+use std::time::Duration;
+
+use axum::extract::{FromRequest, Request};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::App;
+use super::problem::{FieldError, Problem, is_plain_name};
+use crate::domain::canonical::{JsonError, parse};
+
+/// How large a body may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// One record.
+    Ordinary,
+    /// Many records.
+    Batch,
+}
+
+/// A request body.
+pub(crate) trait Wire: DeserializeOwned {
+    /// How large it may be.
+    const SIZE: Size = Size::Ordinary;
+    /// Whether it may be missing; then it is the empty object.
+    const MAY_BE_EMPTY: bool = false;
+    /// Whether it may come as a merge patch.
+    const MERGE_PATCH: bool = false;
+}
+
+/// A body, as the type that was wanted and as the value that was sent.
+#[derive(Debug)]
+pub(crate) struct Body<T> {
+    /// What was wanted.
+    pub(crate) typed: T,
+    /// What was sent, for digests.
+    pub(crate) value: Value,
+}
+
+impl<T: Wire> FromRequest<App> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let limit = match T::SIZE {
+            Size::Ordinary => app.config.body_bytes,
+            Size::Batch => app.config.batch_bytes,
+        };
+        if declared_length(&parts.headers).is_some_and(|length| length > limit) {
+            return Err(too_large(limit));
+        }
+        let bytes = collect(body, limit, app.config.body_timeout).await?;
+        if bytes.is_empty() && T::MAY_BE_EMPTY && !parts.headers.contains_key(CONTENT_TYPE) {
+            let value = Value::Object(Map::new());
+            return Ok(Self { typed: typed(value.clone(), "")?, value });
+        }
+        if !is_json(&parts.headers, T::MERGE_PATCH) {
+            return Err(wrong_type::<T>());
+        }
+        let value = parse(&bytes).map_err(|error| unreadable(&error))?;
+        Ok(Self { typed: typed(value.clone(), "")?, value })
+    }
+}
+
+fn wrong_type<T: Wire>() -> Problem {
+    let also = if T::MERGE_PATCH { " or application/merge-patch+json" } else { "" };
+    Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        format!("send the body as application/json{also}"),
+    )
+}
+
+fn declared_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn is_json(headers: &HeaderMap, merge_patch: bool) -> bool {
+    let Some(text) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
+    let mut parts = text.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    let utf8 = parts.all(|parameter| match parameter.split_once('=') {
+        Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
+            value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+        }
+        _ => true,
+    });
+    let known = essence.eq_ignore_ascii_case("application/json")
+        || (merge_patch && essence.eq_ignore_ascii_case("application/merge-patch+json"));
+    known && utf8
+}
+
+fn too_large(limit: usize) -> Problem {
+    let detail = format!("the body is larger than {limit} bytes; send less at once");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+}
+
+async fn collect(body: axum::body::Body, limit: usize, patience: Duration) -> Result<axum::body::Bytes, Problem> {
+    match tokio::time::timeout(patience, axum::body::to_bytes(body, limit)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(error)) if is_over_limit(&error) => Err(too_large(limit)),
+        Ok(Err(_)) => {
+            Err(Problem::new(StatusCode::BAD_REQUEST, "body_incomplete", "the body broke off; send the request again"))
+        }
+        Err(_) => Err(Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "body_timeout",
+            "the body did not arrive in time; send the request again",
+        )),
+    }
+}
+
+fn is_over_limit(error: &axum::Error) -> bool {
+    std::error::Error::source(error).is_some_and(|source| source.to_string() == "length limit exceeded")
+}
+
+fn unreadable(error: &JsonError) -> Problem {
+    let code = match error {
+        JsonError::Syntax { .. } => "malformed_json",
+        JsonError::DuplicateKey { .. } => "duplicate_key",
+        JsonError::UnsafeInteger { .. } => "unsafe_integer",
+        JsonError::TooDeep => "too_deep",
+    };
+    Problem::new(StatusCode::BAD_REQUEST, code, error.to_string())
+}
+
+/// Gives a value its type. `base` is where in the body it stands.
+pub(crate) fn typed<T: DeserializeOwned>(value: Value, base: &str) -> Result<T, Problem> {
+    if !value.is_object() {
+        return Err(Problem::field("wrong_type", WRONG_TYPE, base, "must be an object"));
+    }
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = format!("{base}{}", pointer(error.path()));
+        complaint(&path, &error.into_inner().to_string())
+    })
+}
+
+const WRONG_TYPE: &str = "a value in the body is of another type; see errors";
+
+/// The path as a JSON pointer. Names that a caller made up are left out unless they are plain.
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut text = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => text.push_str(&format!("/{index}")),
+            Segment::Map { key } if is_plain_name(key) => text.push_str(&format!("/{key}")),
+            Segment::Map { .. } | Segment::Enum { .. } | Segment::Unknown => break,
+        }
+    }
+    text
+}
+
+/// What the library says, without the values that it repeats. Everything after the last `expected` is ours.
+fn complaint(path: &str, message: &str) -> Problem {
+    let expected = message.rsplit_once(", expected ").map(|(_, expected)| format!("expected {expected}"));
+    let name = || message.split('`').nth(1).filter(|name| is_plain_name(name)).unwrap_or_default().to_owned();
+    if message.starts_with("unknown field ") {
+        let name = name();
+        let parent = path.strip_suffix(&format!("/{name}")).unwrap_or(path);
+        let place = if name.is_empty() { parent.to_owned() } else { format!("{parent}/{name}") };
+        let known = expected.unwrap_or_else(|| "expected no members".to_owned());
+        return Problem::field(
+            "unknown_field",
+            "the body has a member that is not known here; see errors",
+            &place,
+            known,
+        );
+    }
+    if message.starts_with("missing field ") {
+        return Problem::missing(&format!("{path}/{}", name()));
+    }
+    if message.starts_with("invalid type: ") {
+        return Problem::field("wrong_type", WRONG_TYPE, path, expected.unwrap_or_default());
+    }
+    let from_library = ["invalid value: ", "invalid length ", "unknown variant "];
+    if from_library.iter().any(|start| message.starts_with(start)) {
+        return Problem::invalid(path, expected.unwrap_or_else(|| "cannot be taken".to_owned()));
+    }
+    // Every other message is one of ours, and ours hold no values.
+    Problem::invalid(path, message)
+}
+
+/// The same complaint one level down.
+pub(crate) fn beneath(mut problem: Problem, base: &str) -> Problem {
+    problem.errors = problem
+        .errors
+        .into_iter()
+        .map(|error| FieldError { pointer: format!("{base}{}", error.pointer), ..error })
+        .collect();
+    problem
+}
+
+/// A member that is an object and nothing else: derived readers would take an array for one.
+#[derive(Debug, Clone)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        struct Members<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = Object<T>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members)).map(Object)
+            }
+        }
+        reader.deserialize_map(Members(std::marker::PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::id::MessageId;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its form is of interest")]
+    struct Sample {
+        message_id: MessageId,
+        count: Option<u32>,
+        inner: Option<Object<Inner>>,
+        list: Option<Vec<Object<Inner>>>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its form is of interest")]
+    struct Inner {
+        kind: crate::domain::message::MessageKind,
+    }
+
+    fn wrong(value: Value) -> (String, String) {
+        let problem = typed::<Sample>(value, "").unwrap_err();
+        let text = problem.to_value(None).to_string();
+        assert!(!text.contains("SECRET"), "{text}");
+        (problem.code.to_string(), problem.errors[0].pointer.clone())
+    }
+
+    #[test]
+    fn each_fault_has_its_code_and_its_place_and_repeats_no_value() {
+        let cases = [
+            (json!({"message_id": "a", "colour": 1}), "unknown_field", "/colour"),
+            (json!({"message_id": "a", "SECRET colour": 1}), "unknown_field", ""),
+            (json!({"message_id": "a", "x`, expected SECRET": 1}), "unknown_field", ""),
+            (json!({}), "missing_field", "/message_id"),
+            (json!({"message_id": 5}), "wrong_type", "/message_id"),
+            (json!({"message_id": "SECRET\n"}), "invalid_value", "/message_id"),
+            (json!({"message_id": "a", "count": "SECRET, expected SECRET"}), "wrong_type", "/count"),
+            (json!({"message_id": "a", "count": -1}), "invalid_value", "/count"),
+            (json!({"message_id": "a", "inner": {"kind": "SECRET"}}), "invalid_value", "/inner/kind"),
+            (json!({"message_id": "a", "inner": ["text"]}), "wrong_type", "/inner"),
+            (json!({"message_id": "a", "list": [{"kind": "text"}, {}]}), "missing_field", "/list/1/kind"),
+            (json!(["SECRET"]), "wrong_type", ""),
+        ];
+        for (value, code, pointer) in cases {
+            assert_eq!(wrong(value.clone()), (code.to_owned(), pointer.to_owned()), "{value}");
+        }
+        assert!(typed::<Sample>(json!({"message_id": "a", "count": null}), "").is_ok(), "null is absent");
+    }
+
+    #[test]
+    fn the_content_type_is_json_in_utf_8() {
+        let is = |text: &str, patch| is_json(&HeaderMap::from_iter([(CONTENT_TYPE, text.parse().unwrap())]), patch);
+        assert!(is("application/json", false) && is("Application/JSON; charset=\"UTF-8\"", false));
+        assert!(is("application/merge-patch+json", true) && !is("application/merge-patch+json", false));
+        assert!(!is("text/json", false) && !is("application/json; charset=latin1", false));
+    }
+}

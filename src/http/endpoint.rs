@@ -1,0 +1,106 @@
+//! Endpoints: for each operation its method, its path, and what a caller must bring. The router is built from them,
+//! the extractors obey them and the tests compare them with `openapi.yaml`, so the three cannot drift apart.
+
+use axum::handler::Handler;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::{Extension, Router};
+
+use super::App;
+use crate::storage::Scope;
+
+/// One operation as the wire sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Endpoint {
+    /// `GET`, `POST`, `PUT` or `PATCH`.
+    pub(crate) method: &'static str,
+    /// The path template.
+    pub(crate) path: &'static str,
+    /// Scopes of which the caller must hold one.
+    pub(crate) scopes: &'static [Scope],
+    /// Whether a program that proposes may call it.
+    pub(crate) for_agents: bool,
+    /// Whether it needs an `Idempotency-Key`.
+    pub(crate) needs_key: bool,
+    /// Whether it takes a query string.
+    pub(crate) takes_query: bool,
+}
+
+impl Endpoint {
+    const fn new(method: &'static str, path: &'static str, scopes: &'static [Scope]) -> Self {
+        Self { method, path, scopes, for_agents: false, needs_key: false, takes_query: false }
+    }
+
+    /// A read.
+    pub(crate) const fn get(path: &'static str, scopes: &'static [Scope]) -> Self {
+        Self::new("GET", path, scopes).for_agents()
+    }
+
+    /// A read whose question goes into the body.
+    pub(crate) const fn query(path: &'static str, scopes: &'static [Scope]) -> Self {
+        Self::new("POST", path, scopes).for_agents()
+    }
+
+    /// A change.
+    pub(crate) const fn post(path: &'static str, scopes: &'static [Scope]) -> Self {
+        Self::new("POST", path, scopes)
+    }
+
+    /// A change that may be repeated.
+    pub(crate) const fn put(path: &'static str, scopes: &'static [Scope]) -> Self {
+        Self::new("PUT", path, scopes)
+    }
+
+    /// A partial change.
+    pub(crate) const fn patch(path: &'static str, scopes: &'static [Scope]) -> Self {
+        Self::new("PATCH", path, scopes)
+    }
+
+    /// The same, open to programs that propose.
+    pub(crate) const fn for_agents(mut self) -> Self {
+        self.for_agents = true;
+        self
+    }
+
+    /// The same, with an `Idempotency-Key` required.
+    pub(crate) const fn with_key(mut self) -> Self {
+        self.needs_key = true;
+        self
+    }
+
+    fn filter(&self) -> MethodFilter {
+        match self.method {
+            "POST" => MethodFilter::POST,
+            "PUT" => MethodFilter::PUT,
+            "PATCH" => MethodFilter::PATCH,
+            _ => MethodFilter::GET,
+        }
+    }
+}
+
+/// An endpoint and what answers there.
+pub(crate) struct Route {
+    endpoint: Endpoint,
+    answer: MethodRouter<App>,
+}
+
+impl Route {
+    /// Puts an answer behind an endpoint.
+    pub(crate) fn new<H, T>(endpoint: Endpoint, handler: H) -> Self
+    where
+        H: Handler<T, App>,
+        T: 'static,
+    {
+        Self { endpoint, answer: on(endpoint.filter(), handler).route_layer(Extension(endpoint)) }
+    }
+
+    /// The endpoint.
+    #[cfg(test)]
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}
+
+/// The router over all routes.
+pub(crate) fn routed(routes: Vec<Route>) -> Router<App> {
+    routes.into_iter().fold(Router::new(), |router, route| router.route(route.endpoint.path, route.answer))
+}

@@ -1,0 +1,71 @@
+//! The wire: routes, extractors, problems and the JSON that callers see.
+//!
+//! A handler takes a [`extract::Call`] (authenticated, authorised), the ids of its path and a [`body::Body`], builds
+//! one [`crate::domain::operation::Operation`] and shapes its answer. Domain types are never written to the wire as
+//! they are: some hold keys, salts and digests that must not leave.
+
+mod body;
+mod endpoint;
+mod extract;
+mod headers;
+mod observe;
+mod paging;
+mod problem;
+mod rates;
+mod respond;
+mod v1;
+
+#[cfg(test)]
+mod openapi_tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::middleware::from_fn_with_state;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::service::Service;
+use rates::Rates;
+
+/// The limits of the wire.
+#[derive(Debug, Clone)]
+pub struct HttpConfig {
+    /// The largest body, in bytes.
+    pub body_bytes: usize,
+    /// The largest body of a batch, in bytes.
+    pub batch_bytes: usize,
+    /// How long a body may take to arrive.
+    pub body_timeout: Duration,
+    /// How long a request may take in all.
+    pub request_timeout: Duration,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            body_bytes: 1 << 20,
+            batch_bytes: 3 << 20,
+            body_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What every handler can reach. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct App {
+    service: Service,
+    config: Arc<HttpConfig>,
+    rates: Arc<Rates>,
+}
+
+/// The whole HTTP interface over a service.
+pub fn router(service: Service, config: HttpConfig) -> axum::Router {
+    let app = App { service, config: Arc::new(config), rates: Arc::new(Rates::default()) };
+    endpoint::routed(v1::routes())
+        .fallback(observe::no_route)
+        .method_not_allowed_fallback(observe::no_method)
+        .layer(CatchPanicLayer::custom(observe::panicked))
+        .layer(from_fn_with_state(app.clone(), observe::boundary))
+        .with_state(app)
+}

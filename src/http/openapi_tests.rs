@@ -1,0 +1,1 @@
+//! The router and `openapi.yaml` say the same.

@@ -1,0 +1,281 @@
+//! Problems (RFC 9457): every way in which a request fails, with one status and one stable code each.
+//!
+//! A detail says what to do. It never repeats what a request held: bodies carry people's names and numbers.
+
+use std::borrow::Cow;
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::domain::refusal::Refusal;
+use crate::domain::slots::SlotError;
+use crate::service::ServiceError;
+
+/// The media type of a problem.
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+/// When to come back, in seconds, where nobody knows better.
+const RETRY_SECONDS: u32 = 1;
+
+/// One place in the body that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct FieldError {
+    /// A JSON pointer into the body.
+    pub(crate) pointer: String,
+    /// What would be right.
+    pub(crate) problem: String,
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    /// The status.
+    pub(crate) status: StatusCode,
+    /// The stable code.
+    pub(crate) code: Cow<'static, str>,
+    /// What to do.
+    pub(crate) detail: String,
+    /// Where, if it is about the body.
+    pub(crate) errors: Vec<FieldError>,
+    /// Further members.
+    pub(crate) members: Map<String, Value>,
+    /// Headers that belong to it.
+    pub(crate) headers: HeaderMap,
+}
+
+impl Problem {
+    /// A problem with a code of the HTTP layer's own.
+    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            code: Cow::Borrowed(code),
+            detail: detail.into(),
+            errors: Vec::new(),
+            members: Map::new(),
+            headers: HeaderMap::new(),
+        }
+    }
+
+    /// A value that cannot be taken, with its place in the body.
+    pub(crate) fn invalid(pointer: &str, problem: impl Into<String>) -> Self {
+        Self::field("invalid_value", "a value in the body cannot be taken; see errors", pointer, problem)
+    }
+
+    /// A member that has to be there, with its place in the body.
+    pub(crate) fn missing(pointer: &str) -> Self {
+        Self::field("missing_field", "the body lacks a member; see errors", pointer, "is required")
+    }
+
+    /// A problem with one place in the body.
+    pub(crate) fn field(code: &'static str, detail: &'static str, pointer: &str, problem: impl Into<String>) -> Self {
+        let mut this = Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail);
+        this.errors.push(FieldError { pointer: pointer.to_owned(), problem: problem.into() });
+        this
+    }
+
+    /// The same with a header.
+    pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.insert(name, value);
+        }
+        self
+    }
+
+    /// The same with another member.
+    pub(crate) fn member(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.members.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The answer to a key that does not work, whatever the reason.
+    pub(crate) fn unauthenticated() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthenticated",
+            "send a working API key of this server as `Authorization: Bearer cscp_…`",
+        )
+        .header(WWW_AUTHENTICATE, "Bearer realm=\"cscp\"")
+    }
+
+    /// The answer to a record that is not there for this tenant.
+    pub(crate) fn not_found(what: &'static str) -> Self {
+        match what {
+            "context" => Refusal::ContextNotFound.into(),
+            "confirmation" | "approval" | "disambiguation" => Refusal::ItemNotFound.into(),
+            "command" => Refusal::CommandNotFound.into(),
+            _ => Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no such {what}")),
+        }
+    }
+
+    /// The body's value.
+    pub(crate) fn to_value(&self, request_id: Option<&str>) -> Value {
+        let mut body = self.members.clone();
+        body.insert("type".to_owned(), json!(format!("urn:cscp:problem:{}", self.code)));
+        body.insert("title".to_owned(), json!(title(&self.code)));
+        body.insert("status".to_owned(), json!(self.status.as_u16()));
+        body.insert("detail".to_owned(), json!(self.detail));
+        body.insert("code".to_owned(), json!(self.code));
+        if !self.errors.is_empty() {
+            body.insert("errors".to_owned(), json!(self.errors));
+        }
+        if let Some(request_id) = request_id {
+            body.insert("request_id".to_owned(), json!(request_id));
+        }
+        Value::Object(body)
+    }
+
+    /// The response; the boundary gives it the request's id.
+    pub(crate) fn response(&self, request_id: Option<&str>) -> Response {
+        let mut response = Response::new(Body::from(self.to_value(request_id).to_string()));
+        *response.status_mut() = self.status;
+        response.headers_mut().extend(self.headers.clone());
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        response
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.response(None);
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// `question_pending` is titled "Question pending".
+fn title(code: &str) -> String {
+    let mut text = code.replace('_', " ");
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
+}
+
+impl From<ServiceError> for Problem {
+    fn from(error: ServiceError) -> Self {
+        let detail = error.to_string();
+        match error {
+            ServiceError::Unauthenticated => Self::unauthenticated(),
+            ServiceError::MissingScope(scope) => {
+                Self::new(StatusCode::FORBIDDEN, "scope_denied", detail).member("scope", scope.as_str())
+            }
+            ServiceError::NotFound(what) => Self::not_found(what),
+            ServiceError::Refused(refusal) => refusal.into(),
+            ServiceError::DetailNotAllowed => Self::new(StatusCode::FORBIDDEN, "detail_not_allowed", detail),
+            ServiceError::Busy { retry_after_seconds } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+                .header(RETRY_AFTER, &retry_after_seconds.to_string())
+                .member("retry_after_seconds", retry_after_seconds),
+            ServiceError::Unavailable => Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
+                .header(RETRY_AFTER, &RETRY_SECONDS.to_string()),
+            ServiceError::Internal => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let mut problem = Self::new(status_of(&refusal), "", refusal.to_string());
+        problem.code = Cow::Owned(refusal.code());
+        describe(&refusal, &mut problem);
+        problem
+    }
+}
+
+/// The status of each refusal.
+fn status_of(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::ContextNotFound | Refusal::ItemNotFound | Refusal::CommandNotFound => StatusCode::NOT_FOUND,
+        Refusal::ContextAlreadyOpen { .. }
+        | Refusal::ContextExpired
+        | Refusal::ContextClosed
+        | Refusal::ContextBlocked
+        | Refusal::InvalidTransition { .. }
+        | Refusal::QuestionPending { .. }
+        | Refusal::ItemNotOpen { .. }
+        | Refusal::PromptAlreadyAttached
+        | Refusal::TooManyPrompts
+        | Refusal::IdentityChanged
+        | Refusal::AlreadyDecided { .. }
+        | Refusal::ItemExpired
+        | Refusal::ItemVoided { .. }
+        | Refusal::ConfirmationRequired
+        | Refusal::ConfirmationExpired { .. }
+        | Refusal::ApprovalRequired { .. }
+        | Refusal::ApprovalExpired { .. }
+        | Refusal::TargetMismatch
+        | Refusal::AlreadyBound
+        | Refusal::CommandConflict
+        | Refusal::TooManyResults => StatusCode::CONFLICT,
+        Refusal::RevisionMismatch { .. } => StatusCode::PRECONDITION_FAILED,
+        Refusal::Slot { problem: SlotError::NotForAgents, .. }
+        | Refusal::ApproverNotEntitled
+        | Refusal::NotForAgents => StatusCode::FORBIDDEN,
+        Refusal::Slot { .. }
+        | Refusal::MessageIdReused
+        | Refusal::IdempotencyKeyReused
+        | Refusal::UnknownMessage { .. }
+        | Refusal::Prompt(_)
+        | Refusal::TargetRequired { .. }
+        | Refusal::TargetFieldMissing { .. }
+        | Refusal::FingerprintNotAccepted
+        | Refusal::OptionsAmbiguous
+        | Refusal::ApprovalNotNeeded
+        | Refusal::PromptTimeImpossible
+        | Refusal::LimitExceeded { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+    }
+}
+
+/// The members that a refusal has beyond the common ones.
+fn describe(refusal: &Refusal, problem: &mut Problem) {
+    let mut member = |name: &str, value: Value| drop(problem.members.insert(name.to_owned(), value));
+    match refusal {
+        Refusal::ContextAlreadyOpen { context_id } => member("context_id", json!(context_id)),
+        Refusal::QuestionPending { item_id } => member("item_id", json!(item_id)),
+        Refusal::RevisionMismatch { revision } => member("revision", json!(revision)),
+        Refusal::InvalidTransition { from, event, reason } => {
+            member("from", json!(from));
+            member("event", json!(event));
+            member("reason", json!(reason));
+        }
+        Refusal::ItemNotOpen { state } | Refusal::AlreadyDecided { state } => member("state", json!(state)),
+        Refusal::ItemVoided { reason } => member("reason", json!(reason)),
+        Refusal::ConfirmationExpired { bind_by } | Refusal::ApprovalExpired { bind_by } => {
+            member("bind_by", json!(bind_by));
+        }
+        Refusal::ApprovalRequired { role } => member("role", json!(role)),
+        Refusal::TargetRequired { class } => member("safety_class", json!(class)),
+        Refusal::TargetFieldMissing { field } => member("field", json!(field)),
+        Refusal::LimitExceeded { limit } => member("limit", json!(limit)),
+        Refusal::UnknownMessage { index } => {
+            let pointer = format!("/message_ids/{index}");
+            problem.errors.push(FieldError { pointer, problem: "is not a message of this conversation".to_owned() });
+        }
+        Refusal::Prompt(error) => {
+            let pointer = format!("/prompt{}", error.field);
+            problem.errors.push(FieldError { pointer, problem: error.problem.clone() });
+        }
+        Refusal::Slot { slot, problem: why } => {
+            // A name that a caller made up may hold anything.
+            if is_plain_name(slot) {
+                problem.errors.push(FieldError { pointer: format!("/{slot}"), problem: why.to_string() });
+            } else {
+                problem.detail = format!("a slot was refused: {why}");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a name that a caller made up can be repeated: a word of a program, not somebody's number.
+pub(crate) fn is_plain_name(name: &str) -> bool {
+    let digits = name.bytes().filter(u8::is_ascii_digit).count();
+    let word = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    (1..=64).contains(&name.len()) && word && digits < 5 && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+#[cfg(test)]
+#[path = "problem_tests.rs"]
+mod tests;

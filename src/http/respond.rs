@@ -1,0 +1,134 @@
+//! Answers: JSON with its headers, and the evidence that somebody looked.
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::extract::Call;
+use super::headers::{IDEMPOTENT_REPLAYED, etag};
+use super::problem::Problem;
+use crate::domain::event::ReadRecord;
+use crate::domain::operation::{Answer, CredentialKind, Operation, RecordRead};
+use crate::domain::time::Timestamp;
+use crate::service::ServiceError;
+use crate::storage::Claim;
+
+/// A JSON answer.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    status: StatusCode,
+    body: Vec<u8>,
+    headers: HeaderMap,
+}
+
+impl Reply {
+    /// An answer with this status and body. Nobody may keep it: it is about people.
+    pub(crate) fn new<T: Serialize>(status: StatusCode, body: &T) -> Result<Self, Problem> {
+        let body = serde_json::to_vec(body).map_err(|_| ServiceError::Internal)?;
+        let headers = HeaderMap::from_iter([
+            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        ]);
+        Ok(Self { status, body, headers })
+    }
+
+    /// 200 with this body.
+    pub(crate) fn ok<T: Serialize>(body: &T) -> Result<Self, Problem> {
+        Self::new(StatusCode::OK, body)
+    }
+
+    fn header(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.insert(name, value);
+        }
+        self
+    }
+
+    /// With the `ETag` of a revision.
+    pub(crate) fn revision(self, revision: u64) -> Self {
+        self.header(ETAG, &etag(revision))
+    }
+
+    /// With the place of what was created.
+    pub(crate) fn at(self, collection: &str, id: &str) -> Self {
+        self.header(LOCATION, &format!("{collection}/{id}"))
+    }
+
+    /// With the mark of a replay, if it is one.
+    pub(crate) fn replayed(self, replayed: bool) -> Self {
+        if replayed { self.header(IDEMPOTENT_REPLAYED, "true") } else { self }
+    }
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+    }
+}
+
+/// What was decided.
+pub(crate) struct Done {
+    /// The answer.
+    pub(crate) answer: Answer,
+    /// When it was decided.
+    pub(crate) at: Timestamp,
+    /// Whether an earlier answer came back.
+    pub(crate) replayed: bool,
+}
+
+impl Call {
+    /// Has an operation decided. A refusal that comes back a second time is marked as a replay too.
+    pub(crate) async fn decide(&self, operation: Operation, claim: Option<Claim>) -> Result<Done, Problem> {
+        let committed = self.app.service.decide(&self.caller, operation, claim).await?;
+        let (at, replayed) = (committed.at, committed.replayed);
+        match committed.result {
+            Ok(answer) => Ok(Done { answer, at, replayed }),
+            Err(refusal) => {
+                let problem = Problem::from(refusal);
+                Err(if replayed { problem.header(IDEMPOTENT_REPLAYED, "true") } else { problem })
+            }
+        }
+    }
+
+    /// Writes down that an operator or an auditor looked, before what was seen is shown. Other kinds leave no entry.
+    pub(crate) async fn record_read(&self, operation: &str, about: ReadRecord) -> Result<(), Problem> {
+        if !matches!(self.caller.kind, CredentialKind::Operator | CredentialKind::Auditor) {
+            return Ok(());
+        }
+        let read = ReadRecord {
+            operation: operation.to_owned(),
+            key_id: self.caller.key_id.to_string(),
+            viewer_id: self.caller.principal_id.clone(),
+            ..about
+        };
+        let operation = Operation::RecordRead(RecordRead { reader: self.caller.reader(), read });
+        self.app.service.execute(&self.caller, operation, None).await?;
+        Ok(())
+    }
+}
+
+/// A read of so many records, to be completed by [`Call::record_read`].
+pub(crate) fn read_of(records: usize) -> ReadRecord {
+    ReadRecord {
+        operation: String::new(),
+        key_id: String::new(),
+        viewer_id: None,
+        detail: None,
+        conversation_id: None,
+        context_id: None,
+        command_id: None,
+        refused: false,
+        records: u32::try_from(records).unwrap_or(u32::MAX),
+    }
+}
+
+/// An answer of another kind than the operation has: a mistake in this program.
+pub(crate) fn unexpected() -> Problem {
+    tracing::error!("an operation gave an answer of another kind");
+    ServiceError::Internal.into()
+}

@@ -1,0 +1,129 @@
+//! Commands: bind one, read one.
+
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::contexts::context_id;
+use super::parts::{printable, target};
+use super::view::CommandWire;
+use crate::domain::event::ReadRecord;
+use crate::domain::id::{AttemptId, Channel, CommandId, CommandName, CorrelationId, IdempotencyKey, MessageId};
+use crate::domain::message::message_key;
+use crate::domain::operation::{Answer, Bind, CommandSpec, Envelope, Operation};
+use crate::domain::policy::SafetyClass;
+use crate::http::body::{Body, Wire};
+use crate::http::endpoint::{Endpoint, Route};
+use crate::http::extract::{Call, PathId};
+use crate::http::problem::Problem;
+use crate::http::respond::{Reply, read_of, unexpected};
+use crate::service::ServiceError;
+use crate::storage::Scope;
+
+const BIND: Endpoint = Endpoint::post("/v1/contexts/{context_id}/commands", &[Scope::CommandBind]);
+const GET: Endpoint = Endpoint::get("/v1/commands/{command_id}", &[Scope::ContextRead]);
+
+/// The most messages that one command names.
+const MAX_MESSAGES: usize = 64;
+/// The longest digest of an envelope.
+const MAX_DIGEST: usize = 256;
+const DEFAULT_CHANNEL: &str = "whatsapp";
+
+/// The routes of this file.
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::new(BIND, bind), Route::new(GET, get)]
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BindWire {
+    attempt_id: AttemptId,
+    command_id: CommandId,
+    name: CommandName,
+    idempotency_key: IdempotencyKey,
+    safety_class: Option<SafetyClass>,
+    target: Option<Value>,
+    target_fingerprint: Option<String>,
+    envelope: Option<Value>,
+    envelope_digest: Option<String>,
+    message_ids: Vec<MessageId>,
+    channel: Option<Channel>,
+    correlation_id: Option<CorrelationId>,
+}
+
+impl Wire for BindWire {}
+
+async fn bind(call: Call, PathId(id): PathId, body: Body<BindWire>) -> Result<Reply, Problem> {
+    let claim = call.claim(&body.value);
+    let wire = body.typed;
+    let message_ids = keyed_messages(&call, wire.message_ids, wire.channel)?;
+    let bind = Bind {
+        context_id: context_id(&id)?,
+        attempt_id: wire.attempt_id,
+        envelope: envelope(wire.envelope, wire.envelope_digest)?,
+        command: CommandSpec {
+            command_id: wire.command_id,
+            name: wire.name,
+            idempotency_key: wire.idempotency_key,
+            raised_class: wire.safety_class,
+            target: target(wire.target, wire.target_fingerprint)?,
+        },
+        message_ids,
+        correlation_id: wire.correlation_id,
+    };
+    let done = call.decide(Operation::Bind(Box::new(bind)), claim).await?;
+    let Answer::Bound { command, replayed } = done.answer else { return Err(unexpected()) };
+    let status = if replayed { StatusCode::OK } else { StatusCode::CREATED };
+    Ok(Reply::new(status, &CommandWire::from(*command))?.replayed(replayed || done.replayed))
+}
+
+fn keyed_messages(
+    call: &Call,
+    ids: Vec<MessageId>,
+    channel: Option<Channel>,
+) -> Result<Vec<(MessageId, crate::domain::canonical::Digest)>, Problem> {
+    if ids.len() > MAX_MESSAGES {
+        return Err(Problem::invalid("/message_ids", format!("must hold at most {MAX_MESSAGES} ids")));
+    }
+    let channel = match channel {
+        Some(channel) => channel,
+        None => Channel::new(DEFAULT_CHANNEL).map_err(|_| ServiceError::Internal)?,
+    };
+    let key = &call.caller.tenant.key;
+    Ok(ids.into_iter().map(|id| (id.clone(), message_key(key, &channel, &id))).collect())
+}
+
+fn envelope(clear: Option<Value>, digest: Option<String>) -> Result<Envelope, Problem> {
+    match (clear, digest) {
+        (Some(value), None) if value.is_object() => Ok(Envelope::Clear(value)),
+        (Some(_), None) => {
+            Err(Problem::field("wrong_type", "the envelope is of another type", "/envelope", "must be an object"))
+        }
+        (None, Some(digest)) => {
+            printable(&digest, "/envelope_digest", MAX_DIGEST)?;
+            Ok(Envelope::Digest(digest))
+        }
+        (Some(_), Some(_)) => {
+            Err(Problem::invalid("/envelope_digest", "send either envelope or envelope_digest, not both"))
+        }
+        (None, None) => Err(Problem::missing("/envelope")),
+    }
+}
+
+async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
+    let id = command_id(id)?;
+    let command = call.app.service.command(&call.caller, &id).await?;
+    let about = ReadRecord {
+        command_id: Some(id),
+        context_id: Some(command.context_id.clone()),
+        conversation_id: Some(command.conversation_id.clone()),
+        ..read_of(1)
+    };
+    call.record_read("commands.get", about).await?;
+    Reply::ok(&CommandWire::from(command))
+}
+
+/// The command that a path names; what cannot be one is one that does not exist.
+pub(super) fn command_id(text: String) -> Result<CommandId, Problem> {
+    CommandId::new(text).map_err(|_| Problem::not_found("command"))
+}

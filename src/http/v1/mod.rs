@@ -1,0 +1,36 @@
+//! Version 1 of the interface, one file per operation or resource. Wire types stand beside their handlers.
+
+mod asks;
+mod batch;
+mod commands;
+mod contexts;
+mod decisions;
+mod items;
+mod messages;
+mod parts;
+mod policies;
+mod principals;
+mod public;
+mod results;
+mod turns;
+mod view;
+
+use super::endpoint::Route;
+
+/// Every route of the server.
+pub(super) fn routes() -> Vec<Route> {
+    let parts = [
+        public::routes(),
+        messages::routes(),
+        batch::routes(),
+        contexts::routes(),
+        asks::routes(),
+        items::routes(),
+        decisions::routes(),
+        commands::routes(),
+        results::routes(),
+        principals::routes(),
+        policies::routes(),
+    ];
+    parts.into_iter().flatten().collect()
+}

@@ -1,0 +1,158 @@
+//! Pieces that several requests share: bounded texts, extensions, commands, prompts.
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize as DeserializeDerive, de::value::MapAccessDeserializer};
+use serde_json::{Map, Value};
+
+use crate::domain::canonical::canonical;
+use crate::domain::id::{CommandId, CommandName, IdempotencyKey};
+use crate::domain::operation::{CommandSpec, Target};
+use crate::domain::policy::SafetyClass;
+use crate::domain::prompt::{Button, ButtonAction, ShownPrompt};
+use crate::http::problem::Problem;
+
+/// The largest `extensions`, in bytes of canonical JSON.
+pub(super) const MAX_EXTENSIONS: usize = 16_384;
+/// The longest language tag.
+pub(super) const MAX_LOCALE: usize = 35;
+
+/// Refuses a text that is longer than `most` bytes.
+pub(super) fn bounded(text: Option<&String>, pointer: &str, most: usize) -> Result<(), Problem> {
+    match text {
+        Some(text) if text.len() > most => {
+            Err(Problem::invalid(pointer, format!("must be at most {most} bytes of UTF-8")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a text that is empty, longer than `most` bytes, or holds control characters.
+pub(super) fn printable(text: &str, pointer: &str, most: usize) -> Result<(), Problem> {
+    let fits = (1..=most).contains(&text.len()) && !text.chars().any(char::is_control);
+    if fits {
+        Ok(())
+    } else {
+        Err(Problem::invalid(pointer, format!("must be 1 to {most} bytes of UTF-8 without control characters")))
+    }
+}
+
+/// The extensions, within bounds.
+pub(super) fn extensions(given: Option<Map<String, Value>>) -> Result<Map<String, Value>, Problem> {
+    let given = given.unwrap_or_default();
+    if canonical(&given).len() > MAX_EXTENSIONS {
+        return Err(Problem::invalid("/extensions", format!("must be at most {MAX_EXTENSIONS} bytes of JSON")));
+    }
+    Ok(given)
+}
+
+/// A command as it is proposed.
+#[derive(Debug, DeserializeDerive)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Proposed {
+    command_id: CommandId,
+    name: CommandName,
+    idempotency_key: IdempotencyKey,
+    safety_class: Option<SafetyClass>,
+}
+
+impl Proposed {
+    /// The command with its target.
+    pub(super) fn with(self, target: Target) -> CommandSpec {
+        CommandSpec {
+            command_id: self.command_id,
+            name: self.name,
+            idempotency_key: self.idempotency_key,
+            raised_class: self.safety_class,
+            target,
+        }
+    }
+}
+
+/// The longest fingerprint that a caller may assert.
+const MAX_FINGERPRINT: usize = 256;
+
+/// The target in clear, or a digest of the caller's own, or neither; not both.
+pub(super) fn target(clear: Option<Value>, fingerprint: Option<String>) -> Result<Target, Problem> {
+    match (clear, fingerprint) {
+        (Some(_), Some(_)) => {
+            Err(Problem::invalid("/target_fingerprint", "send either target or target_fingerprint, not both"))
+        }
+        (Some(value), None) => Ok(Target::Clear(value)),
+        (None, Some(text)) => {
+            printable(&text, "/target_fingerprint", MAX_FINGERPRINT)?;
+            Ok(Target::Asserted(text))
+        }
+        (None, None) => Ok(Target::Missing),
+    }
+}
+
+/// What a button does, in either kind's words.
+#[derive(Debug, Clone, Copy, DeserializeDerive)]
+#[serde(rename_all = "snake_case")]
+enum ActionWord {
+    #[serde(alias = "approve")]
+    Confirm,
+    #[serde(alias = "reject")]
+    Decline,
+}
+
+#[derive(DeserializeDerive)]
+#[serde(deny_unknown_fields)]
+struct FullButton {
+    title: String,
+    action: Option<ActionWord>,
+}
+
+/// A button: its title, or its title and what it does.
+#[derive(Debug)]
+struct ButtonWire {
+    title: String,
+    action: Option<ActionWord>,
+}
+
+impl<'de> Deserialize<'de> for ButtonWire {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = ButtonWire;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a title, or an object with title and action")
+            }
+            fn visit_str<E>(self, title: &str) -> Result<ButtonWire, E> {
+                Ok(ButtonWire { title: title.to_owned(), action: None })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ButtonWire, A::Error> {
+                let full = FullButton::deserialize(MapAccessDeserializer::new(members))?;
+                Ok(ButtonWire { title: full.title, action: full.action })
+            }
+        }
+        reader.deserialize_any(Either)
+    }
+}
+
+/// A prompt with buttons, as it will be shown.
+#[derive(Debug, DeserializeDerive)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PromptWire {
+    text: String,
+    buttons: Option<Vec<ButtonWire>>,
+}
+
+impl PromptWire {
+    /// The prompt; the first button accepts and the second refuses unless they say otherwise.
+    pub(super) fn shown(self) -> Result<ShownPrompt, Problem> {
+        let mut buttons = Vec::new();
+        for (index, button) in self.buttons.unwrap_or_default().into_iter().enumerate() {
+            let action = match (button.action, index) {
+                (Some(ActionWord::Confirm), _) | (None, 0) => ButtonAction::Accept,
+                (Some(ActionWord::Decline), _) | (None, 1) => ButtonAction::Refuse,
+                (None, _) => return Err(Problem::missing(&format!("/prompt/buttons/{index}/action"))),
+            };
+            buttons.push(Button { title: button.title, action });
+        }
+        if !buttons.is_empty() && !buttons.iter().any(|button| button.action == ButtonAction::Accept) {
+            return Err(Problem::invalid("/prompt/buttons", "one of them has to confirm"));
+        }
+        Ok(ShownPrompt { text: self.text, buttons })
+    }
+}

@@ -1,0 +1,76 @@
+//! Policy packs, as far as they concern the tenant that asks. A selector that names another tenant is that tenant's.
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::domain::policy::{LoadedPack, PolicyPack, PolicyRef, Profile, Selector};
+use crate::http::endpoint::{Endpoint, Route};
+use crate::http::extract::{Call, PathId};
+use crate::http::problem::Problem;
+use crate::http::respond::Reply;
+use crate::service::{Caller, Service};
+use crate::storage::Scope;
+
+const MAY_READ: &[Scope] = &[Scope::ContextRead, Scope::OocRead, Scope::TenantAdmin];
+const LIST: Endpoint = Endpoint::get("/v1/policies", MAY_READ);
+const GET: Endpoint = Endpoint::get("/v1/policies/{pack_id}", MAY_READ);
+
+/// The routes of this file.
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::new(LIST, list), Route::new(GET, get)]
+}
+
+#[derive(Debug, Serialize)]
+struct PackWire {
+    #[serde(flatten)]
+    reference: PolicyRef,
+    profile: Profile,
+    description: String,
+    /// Whether it is the pack that contexts of this tenant are opened under.
+    in_force: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct FullPackWire {
+    #[serde(flatten)]
+    summary: PackWire,
+    pack: PolicyPack,
+}
+
+async fn list(call: Call) -> Result<Reply, Problem> {
+    let service = &call.app.service;
+    let book = service.rules().book();
+    let packs = book.packs().filter_map(|pack| book.pack(&pack.pack_id));
+    let items: Vec<PackWire> =
+        packs.filter(|pack| concerns(pack, &call.caller)).map(|pack| summary(pack, service, &call.caller)).collect();
+    Reply::ok(&json!({"items": items}))
+}
+
+async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
+    let service = &call.app.service;
+    let found = service.rules().book().pack(&id).filter(|pack| concerns(pack, &call.caller));
+    let loaded = found.ok_or_else(|| Problem::not_found("policy pack"))?;
+    let mut pack = loaded.pack().clone();
+    pack.selectors.retain(|selector| is_open_to(selector, &call.caller));
+    Reply::ok(&FullPackWire { summary: summary(loaded, service, &call.caller), pack })
+}
+
+fn is_open_to(selector: &Selector, caller: &Caller) -> bool {
+    selector.tenant.as_deref().is_none_or(|tenant| tenant == caller.tenant.tenant_id.as_str())
+}
+
+/// Whether it can apply to this tenant.
+fn concerns(pack: &LoadedPack, caller: &Caller) -> bool {
+    let attached = caller.tenant.policy_pack.as_deref() == Some(pack.pack().pack_id.as_str());
+    attached || pack.pack().selectors.iter().any(|selector| is_open_to(selector, caller))
+}
+
+fn summary(pack: &LoadedPack, service: &Service, caller: &Caller) -> PackWire {
+    let rules = service.rules().rules(&caller.tenant.policy_scope());
+    PackWire {
+        reference: pack.reference().clone(),
+        profile: pack.pack().profile,
+        description: pack.pack().description.clone(),
+        in_force: rules.policy.reference() == pack.reference(),
+    }
+}

@@ -1,0 +1,66 @@
+//! What anybody may ask: is it alive, is it ready, what does it speak.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::http::App;
+use crate::http::endpoint::{Endpoint, Route};
+use crate::http::problem::Problem;
+use crate::http::respond::Reply;
+
+const OPENAPI: Endpoint = Endpoint::get("/openapi.yaml", &[]);
+const HEALTH: Endpoint = Endpoint::get("/healthz", &[]);
+const READY: Endpoint = Endpoint::get("/readyz", &[]);
+const WELL_KNOWN: Endpoint = Endpoint::get("/.well-known/wfs.json", &[]);
+
+/// The interface, as it is written down.
+const OPENAPI_YAML: &str = include_str!("../../../openapi.yaml");
+
+/// The routes of this file.
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(OPENAPI, openapi),
+        Route::new(HEALTH, health),
+        Route::new(READY, ready),
+        Route::new(WELL_KNOWN, well_known),
+    ]
+}
+
+async fn openapi() -> Response {
+    ([(CONTENT_TYPE, "application/yaml")], OPENAPI_YAML).into_response()
+}
+
+async fn health() -> Result<Reply, Problem> {
+    Reply::ok(&json!({"status": "alive"}))
+}
+
+/// Whether a balancer should send requests here, and which promise needs a witness that is not there.
+async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
+    let stored = app.service.ready().await.is_ok();
+    let packs = app.service.rules().book().packs().count();
+    let ready = stored && packs > 0;
+    let body = json!({
+        "status": if ready { "ready" } else { "not_ready" },
+        "storage": if stored { "ok" } else { "unavailable" },
+        "policy_packs": packs,
+        "queued": app.service.queued(),
+        "rollback_protection": "none",
+    });
+    Reply::new(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &body)
+}
+
+async fn well_known() -> Result<Reply, Problem> {
+    Reply::ok(&json!({
+        "service": "cscp",
+        "version": env!("CARGO_PKG_VERSION"),
+        "api_versions": ["v1"],
+        "conformance": [{"rfc": "RFC-WF-0034", "claim": "RFC-WF-0034 section XIV items 1-5"}],
+        "links": {
+            "openapi": "/openapi.yaml", "messages": "/v1/messages", "contexts": "/v1/contexts",
+            "policies": "/v1/policies", "health": "/healthz", "ready": "/readyz",
+        },
+    }))
+}

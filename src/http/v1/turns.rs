@@ -1,0 +1,261 @@
+//! Messages on the wire: from the posted body to the domain's event, and from the verdict to the answer.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::parts::{MAX_LOCALE, bounded, extensions, printable};
+use super::view::{AboutCommand, ContextWire, Ended, NamedId, bind_by};
+use crate::domain::canonical::{Purpose, canonical, commit};
+use crate::domain::id::{Channel, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId};
+use crate::domain::item::{ItemState, PendingItem, Question};
+use crate::domain::message::{Direction, IdentityChange, MessageEvent, MessageKind, SystemNews, Transcript};
+use crate::domain::operation::Answer;
+use crate::domain::time::Timestamp;
+use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
+use crate::http::body::{Object, Wire};
+use crate::http::extract::Call;
+use crate::http::problem::Problem;
+use crate::http::respond::{Done, unexpected};
+use crate::service::ServiceError;
+
+/// The longest text, in bytes. It is read and not stored.
+const MAX_TEXT: usize = 65_536;
+/// The longest button id.
+const MAX_BUTTON_ID: usize = 1_024;
+/// The longest number, id or key in news about a person.
+const MAX_ALIAS: usize = 256;
+/// What a message without a channel came through.
+const DEFAULT_CHANNEL: &str = "whatsapp";
+
+/// A message event.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MessageWire {
+    message_id: MessageId,
+    conversation_id: ConversationId,
+    actor_id: PrincipalId,
+    sent_at: Timestamp,
+    direction: Option<Direction>,
+    kind: MessageKind,
+    text: Option<String>,
+    button_id: Option<String>,
+    reply_to: Option<MessageId>,
+    forwarded: Option<bool>,
+    transcript: Option<Object<TranscriptWire>>,
+    system: Option<Object<SystemWire>>,
+    expects_reply: Option<bool>,
+    prompt_for: Option<ItemId>,
+    locale: Option<String>,
+    channel: Option<Channel>,
+    correlation_id: Option<CorrelationId>,
+    extensions: Option<Map<String, Value>>,
+}
+
+impl Wire for MessageWire {}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TranscriptWire {
+    text: String,
+    confidence: f64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SystemWire {
+    #[serde(rename = "type")]
+    change: String,
+    previous: Option<String>,
+    current: Option<String>,
+}
+
+impl MessageWire {
+    /// The conversation, in which order counts.
+    pub(super) fn conversation_id(&self) -> &ConversationId {
+        &self.conversation_id
+    }
+
+    /// The domain's event. `body` is what was sent, for the digests.
+    pub(super) fn event(self, call: &Call, body: &Value) -> Result<MessageEvent, Problem> {
+        self.check()?;
+        let salt = call.app.service.fresh_secret();
+        let content = json!({
+            "kind": self.kind, "text": self.text, "button_id": self.button_id, "reply_to": self.reply_to,
+            "transcript": self.transcript.as_ref().map(|heard| &heard.0.text),
+        });
+        let channel = match self.channel {
+            Some(channel) => channel,
+            None => Channel::new(DEFAULT_CHANNEL).map_err(|_| ServiceError::Internal)?,
+        };
+        Ok(MessageEvent {
+            message_id: self.message_id,
+            channel,
+            conversation_id: self.conversation_id,
+            actor_id: self.actor_id,
+            sent_at: self.sent_at,
+            direction: self.direction.unwrap_or_default(),
+            kind: self.kind,
+            text: self.text,
+            button_id: self.button_id,
+            reply_to: self.reply_to,
+            forwarded: self.forwarded.unwrap_or(false),
+            transcript: self.transcript.map(|heard| Transcript { text: heard.0.text, confidence: heard.0.confidence }),
+            system: self.system.map(|news| news.0.news()),
+            expects_reply: self.expects_reply.unwrap_or(true),
+            prompt_for: self.prompt_for,
+            correlation_id: self.correlation_id,
+            extensions: extensions(self.extensions)?,
+            body_digest: call.caller.keyed(Purpose::Request, &canonical(&lasting(body))),
+            content_digest: commit(Purpose::Message, &salt, &canonical(&content)),
+            content_salt: salt,
+        })
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        bounded(self.text.as_ref(), "/text", MAX_TEXT)?;
+        bounded(self.button_id.as_ref(), "/button_id", MAX_BUTTON_ID)?;
+        if let Some(locale) = &self.locale {
+            printable(locale, "/locale", MAX_LOCALE)?;
+        }
+        if let Some(Object(heard)) = &self.transcript {
+            bounded(Some(&heard.text), "/transcript/text", MAX_TEXT)?;
+            if !(0.0..=1.0).contains(&heard.confidence) {
+                return Err(Problem::invalid("/transcript/confidence", "must lie between 0 and 1"));
+            }
+        }
+        if let Some(Object(news)) = &self.system {
+            printable(&news.change, "/system/type", MAX_ALIAS)?;
+            bounded(news.previous.as_ref(), "/system/previous", MAX_ALIAS)?;
+            bounded(news.current.as_ref(), "/system/current", MAX_ALIAS)?;
+        }
+        let outbound = self.direction == Some(Direction::Outbound);
+        if !outbound && self.prompt_for.is_some() {
+            return Err(Problem::invalid("/prompt_for", "belongs to an outbound message; say direction: outbound"));
+        }
+        if !outbound && self.expects_reply.is_some() {
+            return Err(Problem::invalid("/expects_reply", "belongs to an outbound message; say direction: outbound"));
+        }
+        Ok(())
+    }
+}
+
+/// What stays the same when a message is delivered again: all but nulls and the id that ties records together.
+fn lasting(body: &Value) -> Value {
+    let Value::Object(members) = body else { return body.clone() };
+    let kept = members.iter().filter(|(name, value)| name.as_str() != "correlation_id" && !value.is_null());
+    Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+}
+
+impl SystemWire {
+    fn news(self) -> SystemNews {
+        let change = match self.change.as_str() {
+            "user_changed_number" => IdentityChange::UserChangedNumber,
+            "user_changed_user_id" => IdentityChange::UserChangedUserId,
+            "customer_identity_changed" => IdentityChange::CustomerIdentityChanged,
+            _ => IdentityChange::Other,
+        };
+        SystemNews { change, previous: self.previous, current: self.current }
+    }
+}
+
+/// The answer to a message.
+#[derive(Debug, Serialize)]
+pub(super) struct TurnWire {
+    verdict: VerdictWire,
+    context: Option<ContextWire>,
+    duplicate: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct VerdictWire {
+    code: VerdictCode,
+    reason: Reason,
+    next: Next,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmation: Option<Subject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<Subject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disambiguation: Option<Subject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selection: Option<Selection>,
+}
+
+/// The item that a verdict is about, as it stands now.
+#[derive(Debug, Serialize)]
+struct Subject {
+    #[serde(flatten)]
+    id: NamedId,
+    kind: ItemKind,
+    state: &'static str,
+    #[serde(flatten)]
+    command: Option<AboutCommand>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bind_by: Option<Timestamp>,
+    #[serde(flatten)]
+    ended: Ended,
+}
+
+#[derive(Debug, Serialize)]
+struct Selection {
+    disambiguation_id: ItemId,
+    option: u32,
+    target: Value,
+}
+
+impl TurnWire {
+    /// The answer to a message that was decided.
+    pub(super) fn of(done: Done) -> Result<Self, Problem> {
+        let Answer::Turn { verdict, item, context, duplicate } = done.answer else { return Err(unexpected()) };
+        let at = done.at;
+        metrics::counter!("cscp_verdicts_total", "code" => verdict.code.as_str(), "reason" => verdict.reason.code())
+            .increment(1);
+        Ok(Self {
+            verdict: VerdictWire::of(&verdict, item.as_deref()),
+            context: context.map(|context| ContextWire::written(*context, at)),
+            duplicate,
+        })
+    }
+}
+
+impl VerdictWire {
+    fn of(verdict: &Verdict, item: Option<&PendingItem>) -> Self {
+        let mut wire = Self {
+            code: verdict.code,
+            reason: verdict.reason,
+            next: verdict.next,
+            confirmation: None,
+            approval: None,
+            disambiguation: None,
+            selection: None,
+        };
+        let Some(item) = item else { return wire };
+        let subject = Subject {
+            id: NamedId::from(&item.item_id),
+            kind: item.kind(),
+            state: item.state_word(),
+            command: AboutCommand::of(item),
+            bind_by: bind_by(&item.state),
+            ended: Ended::of(&item.state),
+        };
+        match item.kind() {
+            ItemKind::Confirmation => wire.confirmation = Some(subject),
+            ItemKind::Approval => wire.approval = Some(subject),
+            ItemKind::Disambiguation => wire.disambiguation = Some(subject),
+        }
+        if verdict.code == VerdictCode::Selected {
+            wire.selection = selection(item);
+        }
+        wire
+    }
+}
+
+fn selection(item: &PendingItem) -> Option<Selection> {
+    let (Question::Disambiguation { options, .. }, ItemState::Selected { option, .. }) = (&item.question, &item.state)
+    else {
+        return None;
+    };
+    let index = usize::try_from(*option).ok()?.checked_sub(1)?;
+    let target = options.get(index)?.target.clone();
+    Some(Selection { disambiguation_id: item.item_id.clone(), option: *option, target })
+}

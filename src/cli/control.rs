@@ -139,7 +139,9 @@ pub(super) async fn tenant(settings: &Settings, command: TenantCommand) -> Resul
             }
             let tenant_id = tenant_id(&tenant)?;
             match store.create_tenant(&new_tenant(tenant_id, environment, policy)).await {
-                Ok(()) => println!("The tenant {tenant} was created. Next: cscp key create --tenant {tenant} --kind handler"),
+                Ok(()) => {
+                    println!("The tenant {tenant} was created. Next: cscp key create --tenant {tenant} --kind handler")
+                }
                 Err(StorageError::Exists) => return Err(Failure::new(format!("there is a tenant {tenant} already"))),
                 Err(error) => return Err(error.into()),
             }
@@ -148,7 +150,10 @@ pub(super) async fn tenant(settings: &Settings, command: TenantCommand) -> Resul
             for tenant in store.tenants().await? {
                 let state = if tenant.enabled { "enabled" } else { "disabled" };
                 let policy = tenant.policy_pack.as_deref().unwrap_or("by selector");
-                println!("{}\t{state}\t{}\tpolicy: {policy}\tcreated {}", tenant.tenant_id, tenant.environment, tenant.created_at);
+                println!(
+                    "{}\t{state}\t{}\tpolicy: {policy}\tcreated {}",
+                    tenant.tenant_id, tenant.environment, tenant.created_at
+                );
             }
         }
         TenantCommand::Disable { tenant } => set_enabled(store.as_ref(), &tenant, false).await?,
@@ -162,7 +167,10 @@ async fn set_enabled(store: &dyn Store, tenant: &str, enabled: bool) -> Result<(
     if !store.set_tenant_enabled(&tenant_id(tenant)?, enabled).await? {
         return Err(Failure::new(format!("there is no tenant {tenant}")));
     }
-    println!("The tenant {tenant} is {}.", if enabled { "enabled" } else { "disabled; its keys stop working within a second or two" });
+    println!(
+        "The tenant {tenant} is {}.",
+        if enabled { "enabled" } else { "disabled; its keys stop working within a second or two" }
+    );
     Ok(())
 }
 
@@ -175,7 +183,9 @@ fn tenant_id(text: &str) -> Result<TenantId, Failure> {
 async fn known_tenant(store: &dyn Store, tenant: &str) -> Result<TenantId, Failure> {
     let id = tenant_id(tenant)?;
     let known = store.tenant(&id).await?;
-    known.map(|tenant| tenant.tenant_id).ok_or_else(|| Failure::new(format!("there is no tenant {tenant}; see cscp tenant list")))
+    known
+        .map(|tenant| tenant.tenant_id)
+        .ok_or_else(|| Failure::new(format!("there is no tenant {tenant}; see cscp tenant list")))
 }
 
 /// `cscp key …`.
@@ -216,7 +226,11 @@ fn read_scopes(words: &[String], kind: CredentialKind) -> Result<BTreeSet<Scope>
             let known: Vec<&str> = Scope::ALL.into_iter().map(Scope::as_str).collect();
             Failure::new(format!("there is no scope {word}; there are {}", known.join(", ")))
         })?;
-        if scope.allowed_for(kind) { Ok(scope) } else { Err(Failure::new(format!("an agent's key cannot hold {word}: agents propose"))) }
+        if scope.allowed_for(kind) {
+            Ok(scope)
+        } else {
+            Err(Failure::new(format!("an agent's key cannot hold {word}: agents propose")))
+        }
     };
     words.iter().map(read).collect()
 }
@@ -235,7 +249,8 @@ fn print_new(key: &NewKey, json: bool) {
 }
 
 fn print_key(key: &ApiKey) {
-    let kind = serde_json::to_value(key.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
+    let kind =
+        serde_json::to_value(key.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
     let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
     let state = key.revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
     println!("{}\t{kind}\t{state}\tcreated {}\t{}\t{}", key.key_id, key.created_at, scopes.join(" "), key.label);

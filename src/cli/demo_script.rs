@@ -102,7 +102,9 @@ impl Play<'_> {
     fn show_binding(who: &str, (status, body): &(u16, Value)) {
         said(who, "may I execute it?");
         match status {
-            200 | 201 => learned(&format!("{status} bound; frame {}", short(word(body, "/context_ref/context_frame_id")))),
+            200 | 201 => {
+                learned(&format!("{status} bound; frame {}", short(word(body, "/context_ref/context_frame_id"))))
+            }
             _ => learned(&format!("{status} {}: {}", word(body, "/code"), word(body, "/detail"))),
         }
     }
@@ -136,7 +138,8 @@ impl Play<'_> {
         let event = message(self.stage, "out-newsletter", other);
         self.stage.done(Role::Handler, Method::POST, "/v1/messages", event).await?;
         self.post("\"yes\"", json!({"text": "yes"})).await?;
-        self.post("\"yes, but only next month\"", json!({"text": "yes, but only next month", "reply_to": asked.wamid})).await?;
+        self.post("\"yes, but only next month\"", json!({"text": "yes, but only next month", "reply_to": asked.wamid}))
+            .await?;
         self.post("\"yes\", quoting the question", json!({"text": "yes", "reply_to": asked.wamid})).await.map(drop)
     }
 

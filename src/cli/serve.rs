@@ -33,7 +33,8 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     tokio::spawn(async move {
         asked_to_stop().await;
         tracing::info!("stopping: finishing what was accepted");
-        drop(stop.send(true));
+        // Nobody left to tell is as good as told.
+        stop.send_replace(true);
     });
     let metrics = metrics_server(serve.metrics_listen, stopped.clone()).await?;
     let sweeper = tokio::spawn(house.service.clone().sweep_forever());
@@ -94,7 +95,9 @@ async fn metrics_server(
     let handle = crate::telemetry::start_metrics().map_err(Failure::new)?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|error| {
-        Failure::new(format!("cannot offer metrics on {address}: {error}; choose another with --metrics-listen, or off"))
+        Failure::new(format!(
+            "cannot offer metrics on {address}: {error}; choose another with --metrics-listen, or off"
+        ))
     })?;
     tokio::spawn(upkeep(handle.clone()));
     let app = Router::new().route("/metrics", get(move || std::future::ready(handle.render())));

@@ -20,6 +20,7 @@ pub mod operation;
 pub mod policy;
 pub mod principal;
 pub mod prompt;
+pub mod redaction;
 pub mod refusal;
 pub mod rulebook;
 pub mod slots;

@@ -1,10 +1,15 @@
 //! Use cases: who asks, may they, and what is done. Each writing use case becomes one [`Operation`] that the
 //! committer decides under the lock; each reading one is judged against the clock as it is read.
 
+mod access;
 mod credentials;
+pub mod evidence;
+pub mod explanation;
+pub mod ooc;
 mod reading;
 mod sweeping;
 mod verifying;
+pub mod wording;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

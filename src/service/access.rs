@@ -1,0 +1,229 @@
+//! Who looks, how much they may see, and the record that they looked.
+//!
+//! **Invariant:** a read by an operator or auditor is durable in the reader's own stream before it is answered, and so
+//! is one that was refused.
+
+use super::wording::Language;
+use super::{Caller, Service, ServiceError};
+use crate::domain::event::ReadRecord;
+use crate::domain::id::{CommandId, ContextId, ConversationId, PrincipalId, RoleName};
+use crate::domain::operation::{CredentialKind, Operation, RecordRead};
+use crate::domain::policy::{DetailLevel, OocRules};
+use crate::domain::principal::Principal;
+use crate::storage::Scope;
+
+/// A part of an answer to an operator. Status, time left and whether something is asked are shown at every level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Intent and target, redacted.
+    Subject,
+    /// Names and ids of commands, what a question is about, how the last command stands.
+    Commands,
+    /// All slots, redacted.
+    Slots,
+    /// Ids of messages, items, conversations and principals; revision, trace.
+    Trace,
+}
+
+impl Part {
+    /// The one table of what each level shows.
+    fn least(self) -> DetailLevel {
+        match self {
+            Self::Subject | Self::Commands => DetailLevel::Standard,
+            Self::Slots | Self::Trace => DetailLevel::Full,
+        }
+    }
+}
+
+/// What one reader may see.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sight {
+    /// How much.
+    pub(super) level: DetailLevel,
+    /// Whether slots are shown as they are.
+    pub(super) raw: bool,
+    /// In whose name it is read.
+    pub(super) viewer_id: Option<PrincipalId>,
+    /// The reader's language.
+    pub(super) language: Language,
+}
+
+impl Sight {
+    /// Whether a part of an answer is shown.
+    pub(super) fn shows(&self, part: Part) -> bool {
+        self.level >= part.least()
+    }
+
+    /// The word for it in evidence and in the `redaction` block.
+    pub(super) fn word(&self) -> &'static str {
+        if self.raw { "raw" } else { detail_word(self.level) }
+    }
+}
+
+/// The level's word.
+pub(super) fn detail_word(level: DetailLevel) -> &'static str {
+    match level {
+        DetailLevel::None => "none",
+        DetailLevel::Summary => "summary",
+        DetailLevel::Standard => "standard",
+        DetailLevel::Full => "full",
+    }
+}
+
+/// What a credential may see at most.
+fn credential_level(kind: CredentialKind) -> DetailLevel {
+    match kind {
+        CredentialKind::Auditor | CredentialKind::Admin => DetailLevel::Full,
+        CredentialKind::Operator => DetailLevel::Standard,
+        CredentialKind::Handler | CredentialKind::Agent => DetailLevel::Summary,
+    }
+}
+
+/// The least of what the credential, every person involved and policy allow.
+fn level(kind: CredentialKind, people: &[&Principal], rules: &OocRules) -> DetailLevel {
+    let of_person = |person: &&Principal| {
+        let held = person.roles.iter().map(RoleName::as_str);
+        if person.registered { rules.detail_for(held) } else { DetailLevel::None }
+    };
+    let least = people.iter().map(of_person).min().unwrap_or(DetailLevel::Full);
+    least.min(credential_level(kind)).min(rules.detail)
+}
+
+/// What a read is about, for its record.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Looked {
+    /// The operation.
+    pub(super) operation: String,
+    /// In whose name.
+    pub(super) viewer_id: Option<PrincipalId>,
+    /// How much was shown.
+    pub(super) detail: Option<String>,
+    /// The conversation looked at.
+    pub(super) conversation_id: Option<ConversationId>,
+    /// The context looked at.
+    pub(super) context_id: Option<ContextId>,
+    /// The command looked at.
+    pub(super) command_id: Option<CommandId>,
+}
+
+impl Service {
+    /// What this caller, in this viewer's name, may see.
+    ///
+    /// A key that is bound to a principal cannot see more by naming another one: both have to be allowed to.
+    pub(super) async fn sight(
+        &self,
+        caller: &Caller,
+        viewer_id: Option<&PrincipalId>,
+        locale: Option<&str>,
+    ) -> Result<Sight, ServiceError> {
+        let named = self.person(caller, viewer_id).await?;
+        let own = self.person(caller, caller.principal_id.as_ref()).await?;
+        let people: Vec<&Principal> = named.iter().chain(own.iter()).collect();
+        let unknown = |id: Option<&PrincipalId>, found: &Option<Principal>| id.is_some() && found.is_none();
+        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let stranger = unknown(viewer_id, &named) || unknown(caller.principal_id.as_ref(), &own);
+        let level = if stranger { DetailLevel::None } else { level(caller.kind, &people, &rules.policy.pack().ooc) };
+        let viewer = named.as_ref().or(own.as_ref());
+        Ok(Sight {
+            level,
+            raw: level == DetailLevel::Full && caller.scopes.contains(&Scope::OocRaw),
+            viewer_id: viewer_id.or(caller.principal_id.as_ref()).cloned(),
+            language: Language::choose([locale, viewer.and_then(|person| person.locale.as_deref())]),
+        })
+    }
+
+    async fn person(&self, caller: &Caller, id: Option<&PrincipalId>) -> Result<Option<Principal>, ServiceError> {
+        let Some(id) = id else { return Ok(None) };
+        Ok(self.store.principal(&caller.tenant.tenant_id, id.as_str()).await?)
+    }
+
+    /// Writes down that somebody looked; returns when that is durable.
+    pub(super) async fn record_read(
+        &self,
+        caller: &Caller,
+        looked: Looked,
+        refused: bool,
+        records: usize,
+    ) -> Result<(), ServiceError> {
+        let read = ReadRecord {
+            operation: looked.operation,
+            key_id: caller.key_id.to_string(),
+            viewer_id: looked.viewer_id.or_else(|| caller.principal_id.clone()),
+            detail: looked.detail,
+            conversation_id: looked.conversation_id,
+            context_id: looked.context_id,
+            command_id: looked.command_id,
+            refused,
+            records: u32::try_from(records).unwrap_or(u32::MAX),
+        };
+        let operation = Operation::RecordRead(RecordRead { reader: caller.reader(), read });
+        self.execute(caller, operation, None).await.map(drop)
+    }
+
+    /// Checks a scope; a refusal is recorded before it is answered.
+    pub(super) async fn require_recorded(
+        &self,
+        caller: &Caller,
+        scope: Scope,
+        looked: &Looked,
+    ) -> Result<(), ServiceError> {
+        let Err(refusal) = caller.require(scope) else { return Ok(()) };
+        self.record_read(caller, looked.clone(), true, 0).await?;
+        Err(refusal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::principal::PrincipalKind;
+    use crate::domain::time::Timestamp;
+
+    fn person(roles: &[&str], registered: bool) -> Principal {
+        let at = Timestamp::from_micros(0);
+        Principal {
+            principal_id: PrincipalId::new("p").unwrap(),
+            kind: PrincipalKind::Person,
+            roles: roles.iter().map(|role| RoleName::new(*role).unwrap()).collect(),
+            person_id: None,
+            aliases: Vec::new(),
+            past_aliases: Vec::new(),
+            locale: None,
+            registered,
+            identity_epoch: 0,
+            revision: 1,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    #[test]
+    fn the_level_is_the_least_of_credential_people_and_policy() {
+        use CredentialKind::{Admin, Agent, Auditor, Handler, Operator};
+        use DetailLevel::{Full, None, Standard, Summary};
+        let roles = [("observer", Summary), ("operator", Standard), ("auditor", Full)];
+        let rules = |detail| OocRules {
+            detail,
+            roles: roles.iter().map(|(role, level)| ((*role).to_owned(), *level)).collect(),
+        };
+        let (observer, auditor) = (person(&["observer"], true), person(&["observer", "auditor"], true));
+        let (nobody, unregistered) = (person(&[], true), person(&["auditor"], false));
+        let cases: [(_, &[&Principal], _, _); 12] = [
+            (Handler, &[], Full, Summary),
+            (Agent, &[], Full, Summary),
+            (Operator, &[], Full, Standard),
+            (Auditor, &[], Full, Full),
+            (Admin, &[], Standard, Standard),
+            (Admin, &[], None, None),
+            (Auditor, &[&auditor], Full, Full),
+            (Auditor, &[&observer], Full, Summary),
+            (Auditor, &[&auditor, &observer], Full, Summary),
+            (Operator, &[&auditor], Full, Standard),
+            (Auditor, &[&nobody], Full, None),
+            (Auditor, &[&unregistered], Full, None),
+        ];
+        for (kind, people, ceiling, expected) in cases {
+            assert_eq!(level(kind, people, &rules(ceiling)), expected, "{kind:?} {people:?} {ceiling:?}");
+        }
+    }
+}

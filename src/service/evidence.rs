@@ -1,0 +1,209 @@
+//! Evidence reads (EQRP-like): artifacts, frames, and what has to be covered in them.
+//!
+//! Ids of messages and conversations are shown to whoever may read evidence: tying a command to them is its purpose
+//! (RFC-WF-0034 IX). What callers put into slots is redacted unless the reader may see it raw.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::access::Looked;
+use super::ooc::RedactionShown;
+use super::{Caller, Service, ServiceError};
+use crate::domain::id::{ArtifactId, ContextFrameId};
+use crate::domain::policy::RedactionMethod;
+use crate::domain::redaction::{EXTENSIONS, Redactor};
+use crate::domain::slots::{ACTIVE_TARGET, LAST_RESULT, pending_slot};
+use crate::evidence::artifact::artifact;
+use crate::evidence::entry::LogEntry;
+use crate::storage::{EvidenceQuery, Position, Scope};
+
+/// One page of artifacts.
+#[derive(Debug, Clone)]
+pub struct EvidencePage {
+    /// The artifacts, oldest first.
+    pub items: Vec<Value>,
+    /// Where the next page begins.
+    pub next: Option<Position>,
+    /// What was covered.
+    pub redaction: RedactionShown,
+}
+
+/// One artifact.
+#[derive(Debug, Clone)]
+pub struct ArtifactShown {
+    /// The artifact.
+    pub artifact: Value,
+    /// What was covered.
+    pub redaction: RedactionShown,
+}
+
+/// A frame as it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct FrameShown {
+    /// The frame; if anything of it was covered, not in the form that was hashed.
+    pub frame: Value,
+    /// The hash as it went into the envelope.
+    pub context_hash: String,
+    /// The salt of the hash. Only together with the frame in the form that was hashed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub salt: Option<String>,
+    /// Whether something was covered: then the hash cannot be recomputed from what is shown.
+    pub redacted: bool,
+    /// What was covered.
+    pub redaction: RedactionShown,
+}
+
+impl Service {
+    /// Artifacts, oldest first. The read is recorded first, refused or not.
+    pub async fn evidence(&self, caller: &Caller, query: &EvidenceQuery) -> Result<EvidencePage, ServiceError> {
+        let looked = Looked {
+            conversation_id: query.conversation_id.clone(),
+            context_id: query.context_id.clone(),
+            command_id: query.command_id.clone(),
+            ..looked("evidence.query", caller)
+        };
+        self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
+        let page = self.store.entries(&caller.tenant.tenant_id, query).await?;
+        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
+        let items: Vec<Value> = page.items.iter().map(|entry| covered(entry, caller, &mut redactor)).collect();
+        self.record_read(caller, looked, false, items.len()).await?;
+        Ok(EvidencePage { items, next: page.next, redaction: shown(caller, &redactor) })
+    }
+
+    /// One artifact.
+    pub async fn artifact(&self, caller: &Caller, id: &ArtifactId) -> Result<ArtifactShown, ServiceError> {
+        let looked = looked("evidence.artifact", caller);
+        self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
+        let entry = self.store.entry(&caller.tenant.tenant_id, id).await?;
+        self.record_read(caller, looked, false, usize::from(entry.is_some())).await?;
+        let entry = entry.ok_or(ServiceError::NotFound("artifact"))?;
+        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
+        let artifact = covered(&entry, caller, &mut redactor);
+        Ok(ArtifactShown { artifact, redaction: shown(caller, &redactor) })
+    }
+
+    /// One frame with its hash, and with the salt where the frame is shown as it was hashed.
+    pub async fn frame(&self, caller: &Caller, id: &ContextFrameId) -> Result<FrameShown, ServiceError> {
+        let mut looked = looked("evidence.frame", caller);
+        self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
+        let stored = self.store.frame(&caller.tenant.tenant_id, id).await?;
+        if let Some(stored) = &stored {
+            looked.conversation_id = Some(stored.frame.conversation_id.clone());
+            looked.context_id = Some(stored.frame.context_id.clone());
+            looked.command_id = Some(stored.frame.command_id.clone());
+        }
+        self.record_read(caller, looked, false, usize::from(stored.is_some())).await?;
+        let stored = stored.ok_or(ServiceError::NotFound("context frame"))?;
+        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
+        let mut frame = serde_json::to_value(&stored.frame).map_err(|_| ServiceError::Internal)?;
+        cover(&mut frame, &mut redactor);
+        let redacted = redactor.has_redacted();
+        Ok(FrameShown {
+            frame,
+            context_hash: stored.context_hash,
+            salt: (!redacted).then(|| stored.salt.to_hex()),
+            redacted,
+            redaction: shown(caller, &redactor),
+        })
+    }
+}
+
+fn is_raw(caller: &Caller) -> bool {
+    caller.scopes.contains(&Scope::OocRaw)
+}
+
+fn level(caller: &Caller) -> &'static str {
+    if is_raw(caller) { "raw" } else { "redacted" }
+}
+
+fn looked(operation: &str, caller: &Caller) -> Looked {
+    Looked { operation: operation.to_owned(), detail: Some(level(caller).to_owned()), ..Looked::default() }
+}
+
+fn shown(caller: &Caller, redactor: &Redactor<'_>) -> RedactionShown {
+    RedactionShown { level: level(caller), applied: redactor.applied() }
+}
+
+/// An entry as an artifact, with what this reader may not see covered inside `data`.
+fn covered(entry: &LogEntry, caller: &Caller, redactor: &mut Redactor<'_>) -> Value {
+    let mut artifact = artifact(entry, &caller.tenant.environment);
+    if let Some(data) = artifact.get_mut("data") {
+        cover(data, redactor);
+    }
+    artifact
+}
+
+/// Covers, at every depth, what callers wrote: slots, targets, reports, extensions, external names of people.
+fn cover(value: &mut Value, redactor: &mut Redactor<'_>) {
+    match value {
+        Value::Object(members) => {
+            let copied = copied_slot(members);
+            for (name, member) in members.iter_mut() {
+                match name.as_str() {
+                    "slots" | "changes" => cover_slots(member, redactor),
+                    "slot" => replace(member, |value, redactor| redactor.slot(&copied, value), redactor),
+                    "target" => replace(member, |value, redactor| redactor.slot(ACTIVE_TARGET, value), redactor),
+                    "result" | "results" => cover_reports(member, redactor),
+                    EXTENSIONS => replace(member, |value, redactor| redactor.slot(EXTENSIONS, value), redactor),
+                    "aliases" | "past_aliases" => cover_aliases(member, redactor),
+                    _ => cover(member, redactor),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| cover(item, redactor)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn replace(
+    member: &mut Value,
+    method: impl Fn(&Value, &mut Redactor<'_>) -> Option<Value>,
+    redactor: &mut Redactor<'_>,
+) {
+    if !member.is_null() {
+        *member = method(member, redactor).unwrap_or(Value::Null);
+    }
+}
+
+/// Which slot the `slot` member of an event is the copy of.
+fn copied_slot(members: &Map<String, Value>) -> String {
+    let item = members.get("item").and_then(|item| item.get("item_id")).and_then(Value::as_str);
+    let kind = item.and_then(crate::domain::id::ItemId::parse).map(|id| id.kind());
+    kind.map_or(LAST_RESULT, pending_slot).to_owned()
+}
+
+fn cover_slots(member: &mut Value, redactor: &mut Redactor<'_>) {
+    let Value::Object(slots) = member else { return cover(member, redactor) };
+    let shown = slots.iter().map(|(name, value)| {
+        // A null says that the slot was unset. A hidden one keeps its name, so that the change itself shows.
+        let left = if value.is_null() { Some(Value::Null) } else { redactor.slot(name, value) };
+        (name.clone(), left.unwrap_or_else(|| json!({"redacted": "hide"})))
+    });
+    *member = Value::Object(shown.collect());
+}
+
+/// Free texts of reports: the engine's status and the summary.
+fn cover_reports(member: &mut Value, redactor: &mut Redactor<'_>) {
+    match member {
+        Value::Array(reports) => reports.iter_mut().for_each(|report| cover_reports(report, redactor)),
+        Value::Object(report) => {
+            for name in ["status", "summary"] {
+                if let Some(text) = report.get_mut(name) {
+                    replace(text, |value, redactor| redactor.slot(LAST_RESULT, value), redactor);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Phone numbers and the like. No pack decides on them: their last four characters are enough to tell them apart.
+fn cover_aliases(member: &mut Value, redactor: &mut Redactor<'_>) {
+    let aliases = member.as_array_mut().into_iter().flatten();
+    for value in aliases.filter_map(|alias| alias.get_mut("value")) {
+        replace(value, |value, redactor| redactor.by("aliases", RedactionMethod::Mask, value), redactor);
+    }
+}

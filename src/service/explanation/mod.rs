@@ -1,0 +1,338 @@
+//! "Why did the bot do that": message → reading → verdict → binding → result, for one command.
+//!
+//! The evidence log is the source: it holds refused bindings and answers that bound to nothing, which no record does.
+//! Where payloads have gone by retention, the command's own record still tells the end of the story.
+
+mod steps;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::access::{Looked, Sight};
+use super::wording::{self, Draft, Language, Say, instant};
+use super::{Caller, Service, ServiceError};
+use crate::domain::command::{CommandRecord, Outcome};
+use crate::domain::event::Event;
+use crate::domain::id::{Channel, CommandId, CommandName, ContextId, ItemId, MessageId, PrincipalId};
+use crate::domain::item::PendingItem;
+use crate::domain::message::message_key;
+use crate::domain::policy::{DetailLevel, PolicyRef};
+use crate::domain::redaction::Redactor;
+use crate::domain::time::Timestamp;
+use crate::evidence::entry::{LogEntry, Payload};
+use crate::storage::{EvidenceQuery, MAX_PAGE, Scope};
+
+pub use steps::Step;
+
+/// The channel whose message ids need not name one.
+const DEFAULT_CHANNEL: &str = "whatsapp";
+/// The most pages of the log read for one command, and the most contexts looked through for its messages.
+const PAGES: usize = 10;
+const CONTEXTS: usize = 4;
+
+/// What became of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It was released for execution, once.
+    Bound,
+    /// It was not executed, and will not be as things stand.
+    NotExecuted,
+    /// It waits for an answer, or to be released.
+    Waiting,
+}
+
+/// The explanation of one command.
+#[derive(Debug, Clone, Serialize)]
+pub struct Explanation {
+    /// The command.
+    pub command_id: CommandId,
+    /// Its name, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_name: Option<CommandName>,
+    /// What became of it.
+    pub fate: Fate,
+    /// How it stands, if it was bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// The context it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<ContextId>,
+    /// One sentence.
+    pub summary: String,
+    /// What happened, in order.
+    pub steps: Vec<Step>,
+    /// The same, ready to be sent over WhatsApp.
+    pub text: String,
+}
+
+/// An explanation with what was left out of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Explained {
+    /// The explanation.
+    #[serde(flatten)]
+    pub explanation: Explanation,
+    /// How much was shown.
+    pub detail_level: &'static str,
+    /// When it was true.
+    pub as_of: Timestamp,
+    /// The language of its sentences.
+    pub language: &'static str,
+    /// What was left out or covered.
+    pub redaction: super::ooc::RedactionShown,
+}
+
+/// One event of the story.
+#[derive(Debug, Clone)]
+struct Fact {
+    at: Timestamp,
+    /// Order within one instant.
+    order: (String, u64),
+    event: Event,
+    policy: PolicyRef,
+}
+
+/// Everything known about one command.
+#[derive(Debug, Default)]
+struct Story {
+    command: Option<CommandRecord>,
+    facts: Vec<Fact>,
+    items: Vec<PendingItem>,
+}
+
+impl Service {
+    /// Explains a command to an operator. The read is recorded first, refused or not.
+    pub async fn explanation(
+        &self,
+        caller: &Caller,
+        command_id: &CommandId,
+        viewer_id: Option<&PrincipalId>,
+        locale: Option<&str>,
+    ) -> Result<Explained, ServiceError> {
+        let mut looked = Looked {
+            operation: "ooc.explanation".to_owned(),
+            viewer_id: viewer_id.cloned(),
+            command_id: Some(command_id.clone()),
+            ..Looked::default()
+        };
+        self.require_recorded(caller, Scope::OocRead, &looked).await?;
+        let sight = self.sight(caller, viewer_id, locale).await?;
+        looked.detail = Some(sight.word().to_owned());
+        if sight.level < DetailLevel::Standard {
+            self.record_read(caller, looked, true, 0).await?;
+            return Err(ServiceError::DetailNotAllowed);
+        }
+        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(sight.raw);
+        let explanation = self.explain(caller, command_id, &sight, &mut redactor).await;
+        let records = explanation.as_ref().map_or(0, |explanation| explanation.steps.len());
+        self.record_read(caller, looked, false, records).await?;
+        Ok(Explained {
+            explanation: explanation?,
+            detail_level: super::access::detail_word(sight.level),
+            as_of: self.now(),
+            language: sight.language.tag(),
+            redaction: super::ooc::RedactionShown { level: sight.word(), applied: redactor.applied() },
+        })
+    }
+
+    /// The explanation itself; the caller has checked and recorded the read.
+    pub(super) async fn explain(
+        &self,
+        caller: &Caller,
+        command_id: &CommandId,
+        sight: &Sight,
+        redactor: &mut Redactor<'_>,
+    ) -> Result<Explanation, ServiceError> {
+        let story = self.story(caller, command_id).await?;
+        if story.command.is_none() && story.facts.is_empty() {
+            return Err(ServiceError::NotFound("command"));
+        }
+        Ok(tell(command_id, &story, self.now(), sight, redactor))
+    }
+
+    async fn story(&self, caller: &Caller, command_id: &CommandId) -> Result<Story, ServiceError> {
+        let tenant = &caller.tenant.tenant_id;
+        let command = self.store.command(tenant, command_id).await?;
+        let about = EvidenceQuery { command_id: Some(command_id.clone()), ..EvidenceQuery::default() };
+        let mut facts = self.facts(caller, about, |_| true).await?;
+        let asked = facts.iter().filter_map(|fact| item_of(&fact.event).cloned());
+        let spent = command.iter().flat_map(|command| [&command.confirmation_id, &command.approval_id]);
+        let item_ids: BTreeSet<ItemId> = asked.chain(spent.flatten().cloned()).collect();
+        let mut items = Vec::new();
+        for id in &item_ids {
+            items.extend(self.store.item(tenant, id).await?);
+        }
+        items.sort_by(|a, b| (a.asked_at, &a.item_id).cmp(&(b.asked_at, &b.item_id)));
+        facts.extend(self.messages_about(caller, command.as_ref(), &items, &facts).await?);
+        let mut story = Story { command, facts, items };
+        story.complete_from_record();
+        story.facts.sort_by(|a, b| (a.at, &a.order).cmp(&(b.at, &b.order)));
+        Ok(story)
+    }
+
+    /// What the log says, as far as it is kept.
+    async fn facts(
+        &self,
+        caller: &Caller,
+        mut query: EvidenceQuery,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Result<Vec<Fact>, ServiceError> {
+        query.limit = MAX_PAGE;
+        let mut facts = Vec::new();
+        for _ in 0..PAGES {
+            let page = self.store.entries(&caller.tenant.tenant_id, &query).await?;
+            facts.extend(page.items.iter().filter_map(fact).filter(|fact| wanted(&fact.event)));
+            query.after = page.next;
+            if query.after.is_none() {
+                break;
+            }
+        }
+        Ok(facts)
+    }
+
+    /// The messages that answered, or tried to: those the log ties to the questions, and those the record names.
+    async fn messages_about(
+        &self,
+        caller: &Caller,
+        command: Option<&CommandRecord>,
+        items: &[PendingItem],
+        facts: &[Fact],
+    ) -> Result<Vec<Fact>, ServiceError> {
+        let named = named_messages(command, items, facts);
+        let places: BTreeMap<&ContextId, Timestamp> =
+            items.iter().rev().map(|item| (&item.context_id, item.asked_at)).take(CONTEXTS).collect();
+        let mut found = Vec::new();
+        for (context_id, from) in places {
+            let query = EvidenceQuery {
+                context_id: Some(context_id.clone()),
+                kind: Some("message.received".to_owned()),
+                from: Some(from),
+                ..EvidenceQuery::default()
+            };
+            let concerns = |event: &Event| match event {
+                Event::MessageReceived { message, .. } => {
+                    named.contains(&message.message_id)
+                        || items.iter().any(|item| message.verdict.item_id.as_ref() == Some(&item.item_id))
+                }
+                _ => false,
+            };
+            found.extend(self.facts(caller, query, concerns).await?);
+        }
+        let have: BTreeSet<MessageId> = found.iter().filter_map(|fact| message_of(&fact.event)).cloned().collect();
+        let Ok(channel) = Channel::new(DEFAULT_CHANNEL) else { return Ok(found) };
+        let keys: Vec<_> = named
+            .iter()
+            .filter(|id| !have.contains(*id))
+            .map(|id| message_key(&caller.tenant.key, &channel, id))
+            .collect();
+        if keys.is_empty() {
+            return Ok(found);
+        }
+        let policy = items.first().map(|item| item.policy.clone()).or(command.map(|command| command.policy.clone()));
+        let Some(policy) = policy else { return Ok(found) };
+        for message in self.store.messages(&caller.tenant.tenant_id, &keys).await? {
+            let order = (String::new(), 0);
+            let (at, policy) = (message.received_at, policy.clone());
+            let event = Event::MessageReceived { message, expires_at: None, passed_by: None };
+            found.push(Fact { at, order, event, policy });
+        }
+        Ok(found)
+    }
+}
+
+impl Story {
+    /// Where payloads have gone, the record still says that the command was bound, and what came of it.
+    fn complete_from_record(&mut self) {
+        let Some(command) = self.command.clone() else { return };
+        let add = |at, seq, event| Fact { at, order: ("~".to_owned(), seq), event, policy: command.policy.clone() };
+        if !self.facts.iter().any(|fact| matches!(fact.event, Event::CommandBound { .. })) {
+            self.facts.push(add(command.bound_at, 0, Event::CommandBound { command: command.clone() }));
+        }
+        let reported = self.facts.iter().filter(|fact| matches!(fact.event, Event::ResultRecorded { .. })).count();
+        let lost = command.results.len().saturating_sub(reported);
+        for (seq, result) in (1..).zip(command.results.iter().take(lost)) {
+            let event =
+                Event::ResultRecorded { command_id: command.command_id.clone(), result: result.clone(), slot: None };
+            self.facts.push(add(result.at, seq, event));
+        }
+    }
+}
+
+/// An entry's event; none if it is no longer kept.
+fn fact(entry: &LogEntry) -> Option<Fact> {
+    let payload: Payload = serde_json::from_str(&entry.body.as_ref()?.payload).ok()?;
+    let order = (entry.header.stream_id.to_string(), entry.header.seq);
+    Some(Fact { at: entry.header.at, order, event: payload.event, policy: payload.policy })
+}
+
+fn item_of(event: &Event) -> Option<&ItemId> {
+    match event {
+        Event::ItemAsked { item, .. } => Some(&item.item_id),
+        Event::ItemSettled { item_id, .. } => Some(item_id),
+        _ => None,
+    }
+}
+
+fn message_of(event: &Event) -> Option<&MessageId> {
+    match event {
+        Event::MessageReceived { message, .. } => Some(&message.message_id),
+        _ => None,
+    }
+}
+
+/// The messages that the command, its questions and their answers name.
+fn named_messages(command: Option<&CommandRecord>, items: &[PendingItem], facts: &[Fact]) -> BTreeSet<MessageId> {
+    let of_command = command.into_iter().flat_map(|command| command.message_ids.iter().cloned());
+    let of_items = items.iter().flat_map(steps::answering_messages);
+    let of_facts = facts.iter().filter_map(|fact| match &fact.event {
+        Event::ApprovalGiven { decision, .. } => decision.message_id.clone(),
+        _ => None,
+    });
+    of_command.chain(of_items).chain(of_facts).collect()
+}
+
+/// Puts the story into words.
+fn tell(
+    command_id: &CommandId,
+    story: &Story,
+    now: Timestamp,
+    sight: &Sight,
+    redactor: &mut Redactor<'_>,
+) -> Explanation {
+    let language = sight.language;
+    let asked = story.items.iter().rev().find_map(|item| item.command().map(|command| command.name.clone()));
+    let command_name = story.command.as_ref().map(|command| command.name.clone()).or(asked);
+    let (fate, summary) = ending(story, now, language);
+    let steps: Vec<Step> = story.facts.iter().filter_map(|fact| steps::step(fact, sight, redactor)).collect();
+    let context_id = story.command.as_ref().map(|command| &command.context_id);
+    let context_id = context_id.or(story.items.last().map(|item| &item.context_id)).cloned();
+    let mut draft = Draft::new(language);
+    let title = command_name.as_ref().map_or_else(|| language.say(Say::ACommand), CommandName::as_str);
+    draft.fill(Say::Why, &[title]);
+    draft.line(&summary);
+    for step in &steps {
+        draft.line(&format!("• {} {}", instant(step.at), step.why));
+    }
+    Explanation {
+        command_id: command_id.clone(),
+        command_name,
+        fate,
+        outcome: story.command.as_ref().map(CommandRecord::outcome),
+        context_id,
+        summary,
+        steps,
+        text: draft.finish(false),
+    }
+}
+
+/// What became of it, in one sentence.
+fn ending(story: &Story, now: Timestamp, language: Language) -> (Fate, String) {
+    if let Some(command) = &story.command {
+        let outcome = language.pick(wording::outcome(command.outcome()));
+        return (Fate::Bound, language.fill(Say::WasBound, &[&instant(command.bound_at), outcome]));
+    }
+    let (fate, because) = steps::why_not(&story.facts, &story.items, now, language);
+    (fate, language.fill(Say::NotExecuted, &[because]))
+}

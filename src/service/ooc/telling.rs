@@ -1,0 +1,165 @@
+//! The same answers as texts for WhatsApp. They say no more than the answer holds: they are made from it.
+
+use serde_json::Value;
+
+use super::view::{ContextShown, HistoryShown, QuestionShown};
+use crate::domain::lifecycle::Status;
+use crate::domain::time::Timestamp;
+use crate::service::wording::{self, Draft, Language, Say, instant, span};
+
+/// What people see of a digest.
+const DIGEST_CHARS: usize = 8;
+
+pub(super) fn no_context(ended: Option<(Status, Timestamp)>, language: Language) -> String {
+    let mut draft = Draft::new(language);
+    draft.say(Say::NoContext);
+    match ended {
+        Some((Status::Closed, at)) => draft.fill(Say::LastClosed, &[&instant(at)]),
+        Some((_, at)) => draft.fill(Say::LastExpired, &[&instant(at)]),
+        None => draft.say(Say::NeverOne),
+    }
+    draft.finish(false)
+}
+
+pub(super) fn active_context(shown: &ContextShown, others: usize, now: Timestamp, language: Language) -> String {
+    let mut draft = Draft::new(language);
+    draft.say(Say::ActiveContext);
+    draft.fill(Say::Status, &[language.pick(wording::status(shown.status))]);
+    match shown.ended_at {
+        Some(at) => draft.fill(Say::OverSince, &[&instant(at)]),
+        None => draft.fill(Say::TimeLeft, &[&span(shown.expires_in_seconds)]),
+    }
+    if let Some(blocked) = &shown.blocked {
+        draft.fill(Say::WaitsFor, &[language.pick(wording::blocked_on(blocked.on))]);
+    }
+    for (phrase, value) in [(Say::Intent, &shown.active_intent), (Say::Target, &shown.active_target)] {
+        if let Some(value) = value.as_ref().filter(|value| !value.is_null()) {
+            draft.fill(phrase, &[&readable(value)]);
+        }
+    }
+    match question(shown, now, language) {
+        Some(line) => draft.line(&line),
+        None if shown.status.is_open() => draft.say(Say::NothingAsked),
+        None => {}
+    }
+    if let Some(Some(command)) = &shown.last_command {
+        let outcome = language.pick(wording::outcome(command.outcome));
+        draft.fill(Say::LastCommand, &[command.name.as_str(), outcome]);
+    }
+    if others > 0 {
+        draft.fill(Say::OtherContexts, &[&others.to_string()]);
+    }
+    draft.finish(false)
+}
+
+/// The open question in one sentence.
+fn question(shown: &ContextShown, now: Timestamp, language: Language) -> Option<String> {
+    let (confirmation, approval, choice) =
+        (&shown.pending_confirmation, &shown.pending_approval, &shown.pending_disambiguation);
+    let left = |question: &QuestionShown| question.expires_at.map(|at| span(now.seconds_until(at)));
+    let count = |number: usize| number.to_string();
+    if confirmation.exists {
+        return Some(match (&confirmation.command_name, left(confirmation)) {
+            (Some(name), Some(left)) => language.fill(Say::ConfirmationOf, &[name.as_str(), &left]),
+            _ => language.say(Say::ConfirmationOpen).to_owned(),
+        });
+    }
+    if approval.exists {
+        return Some(match (&approval.role, approval.received, approval.required, left(approval)) {
+            (Some(role), Some(received), Some(required), Some(left)) => {
+                language.fill(Say::ApprovalOf, &[role, &count(received), &required.to_string(), &left])
+            }
+            _ => language.say(Say::ApprovalOpen).to_owned(),
+        });
+    }
+    choice.exists.then(|| match (choice.options, left(choice)) {
+        (Some(options), Some(left)) => language.fill(Say::ChoiceOf, &[&count(options), &left]),
+        _ => language.say(Say::ChoiceOpen).to_owned(),
+    })
+}
+
+pub(super) fn list(
+    status: Status,
+    contexts: &[ContextShown],
+    more: bool,
+    now: Timestamp,
+    language: Language,
+) -> String {
+    let mut draft = Draft::new(language);
+    let (title, nothing) = match status {
+        Status::Blocked => (Say::BlockedList, Say::NothingBlocked),
+        _ => (Say::PendingList, Say::NothingPending),
+    };
+    if contexts.is_empty() {
+        draft.say(nothing);
+        return draft.finish(more);
+    }
+    let count = contexts.len().to_string();
+    let count = if more { language.fill(Say::AtLeast, &[&count]) } else { count };
+    draft.fill(title, &[&count]);
+    for shown in contexts {
+        draft.line(&list_line(shown, now, language));
+    }
+    draft.finish(more)
+}
+
+fn list_line(shown: &ContextShown, now: Timestamp, language: Language) -> String {
+    let subject = match &shown.active_target {
+        Some(value) if !value.is_null() => readable(value),
+        _ => language.say(Say::AContext).to_owned(),
+    };
+    if let Some(blocked) = &shown.blocked {
+        let on = language.pick(wording::blocked_on(blocked.on));
+        return language.fill(Say::BlockedItem, &[&subject, on, &instant(blocked.since)]);
+    }
+    let kinds = [
+        (&shown.pending_confirmation, Say::ConfirmationFor, Say::AConfirmation),
+        (&shown.pending_approval, Say::ApprovalFor, Say::AnApproval),
+        (&shown.pending_disambiguation, Say::AChoice, Say::AChoice),
+    ];
+    let open = kinds.into_iter().find(|(question, _, _)| question.exists);
+    let Some((question, named, plain)) = open else { return language.fill(Say::At, &[&subject, ""]) };
+    let what = match &question.command_name {
+        Some(name) => language.fill(named, &[name.as_str()]),
+        None => language.say(plain).to_owned(),
+    };
+    let left = question.expires_at.unwrap_or(shown.expires_at);
+    language.fill(Say::PendingItem, &[&subject, &what, &span(now.seconds_until(left))])
+}
+
+pub(super) fn history(events: &[HistoryShown], more: bool, language: Language) -> String {
+    let mut draft = Draft::new(language);
+    if events.is_empty() {
+        draft.say(Say::NoHistory);
+        return draft.finish(more);
+    }
+    draft.say(Say::History);
+    // The newest first: they are the ones that must not be cut off.
+    for event in events.iter().rev() {
+        let word = wording::event_word(&event.kind).map_or(event.kind.as_str(), |words| language.pick(words));
+        let status = event.to.map(|status| language.pick(wording::status(status)));
+        let verdict = event.verdict.map(|code| language.pick(wording::verdict(code)));
+        let what = match status.or(verdict) {
+            Some(detail) => language.fill(Say::Because, &[word, detail]),
+            None => word.to_owned(),
+        };
+        draft.fill(Say::At, &[&instant(event.at), &what]);
+    }
+    draft.finish(more)
+}
+
+/// A redacted value as people read it.
+fn readable(value: &Value) -> String {
+    match value {
+        Value::String(text) => match text.strip_prefix("hmac-sha256:") {
+            Some(digest) => format!("#{}", digest.chars().take(DIGEST_CHARS).collect::<String>()),
+            None => text.clone(),
+        },
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| format!("{name}: {}", readable(value)));
+            members.collect::<Vec<_>>().join(", ")
+        }
+        Value::Array(items) => items.iter().map(readable).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,319 @@
+//! What an answer holds. A member that is absent is not shown at this level; one that is null is not there.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::domain::command::{CommandRecord, Outcome};
+use crate::domain::context::{BlockedOn, ContextRecord, State, Trace};
+use crate::domain::id::{
+    ArtifactId, CommandId, CommandName, ContextId, ConversationId, ItemId, ItemKind, MessageId, PrincipalId,
+};
+use crate::domain::item::{PendingItem, Question};
+use crate::domain::lifecycle::Status;
+use crate::domain::redaction::Redactor;
+use crate::domain::slots::{ACTIVE_INTENT, ACTIVE_TARGET, SlotClass, Slots, classify};
+use crate::domain::time::Timestamp;
+use crate::domain::verdict::VerdictCode;
+use crate::service::access::{Part, Sight};
+use crate::service::explanation::Explanation;
+
+/// The answer to a query.
+#[derive(Debug, Clone, Serialize)]
+pub struct OocAnswer {
+    /// The query.
+    pub query: &'static str,
+    /// How much was shown.
+    pub detail_level: &'static str,
+    /// When it was true.
+    pub as_of: Timestamp,
+    /// The language of `text`.
+    pub language: &'static str,
+    /// The context asked about, if there is one.
+    pub context: Option<ContextShown>,
+    /// How many more contexts are open in the conversation.
+    pub other_contexts: usize,
+    /// For lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<Item>>,
+    /// Whether there is more than is listed.
+    pub more: bool,
+    /// For an explanation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// What was left out or covered.
+    pub redaction: RedactionShown,
+    /// The same, ready to be sent over WhatsApp.
+    pub text: String,
+}
+
+/// What was left out or covered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RedactionShown {
+    /// The level: of detail, `raw`, or `redacted`.
+    pub level: &'static str,
+    /// What was done, as `slot:method`.
+    pub applied: Vec<String>,
+}
+
+/// One line of a list.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum Item {
+    /// A context.
+    Context(Box<ContextShown>),
+    /// Something that happened.
+    History(Box<HistoryShown>),
+}
+
+/// A context as it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct ContextShown {
+    /// Its id. Random, so it is shown at every level.
+    pub context_id: ContextId,
+    /// Its status now.
+    pub status: Status,
+    /// From when it is expired.
+    pub expires_at: Timestamp,
+    /// Time left; 0 when it is over.
+    pub expires_in_seconds: u64,
+    /// When it ended, if it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// What a blocked one waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<BlockedShown>,
+    /// The intent, redacted; null if there is none or it is hidden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_intent: Option<Value>,
+    /// The target, redacted; null if there is none or it is hidden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_target: Option<Value>,
+    /// Whether a confirmation is open.
+    pub pending_confirmation: QuestionShown,
+    /// Whether an approval is open.
+    pub pending_approval: QuestionShown,
+    /// Whether a choice is open.
+    pub pending_disambiguation: QuestionShown,
+    /// How the last command stands; null if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_command: Option<Option<CommandShown>>,
+    /// All slots that callers set, redacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Map<String, Value>>,
+    /// Its conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    /// Whose it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor_id: Option<PrincipalId>,
+    /// How often it changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u64>,
+    /// The last message and the last command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
+}
+
+/// What a blocked context waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BlockedShown {
+    /// For what.
+    pub on: BlockedOn,
+    /// Since when.
+    pub since: Timestamp,
+    /// The command that blocked it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_command: Option<CommandId>,
+}
+
+/// An open question, without anything that could answer it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct QuestionShown {
+    /// Whether it exists.
+    pub exists: bool,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_name: Option<CommandName>,
+    /// Which command it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_id: Option<CommandId>,
+    /// From when no answer counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Approvals demanded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required: Option<u32>,
+    /// Approvals given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received: Option<usize>,
+    /// Who may approve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Number of options.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<usize>,
+    /// Its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_id: Option<ItemId>,
+    /// The messages that put it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prompt_message_ids: Vec<MessageId>,
+}
+
+/// How a command stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CommandShown {
+    /// Its id.
+    pub command_id: CommandId,
+    /// Its name.
+    pub name: CommandName,
+    /// The engine's word, redacted as `last_result`; null if none was reported or it is hidden.
+    pub status: Option<String>,
+    /// The coarse outcome.
+    pub outcome: Outcome,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, Serialize)]
+pub struct HistoryShown {
+    /// When.
+    pub at: Timestamp,
+    /// The evidence type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The status after it, where it changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Status>,
+    /// The command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_id: Option<CommandId>,
+    /// What a message turned out to mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<VerdictCode>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Its evidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifact_id: Option<ArtifactId>,
+    /// Its context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<ContextId>,
+    /// The messages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub message_ids: Vec<MessageId>,
+}
+
+/// What a context is shown from.
+pub(super) struct Stored<'a> {
+    pub(super) context: &'a ContextRecord,
+    /// The open question, if an answer to it would still count.
+    pub(super) question: Option<&'a PendingItem>,
+    pub(super) last_command: Option<&'a CommandRecord>,
+    pub(super) now: Timestamp,
+}
+
+impl Stored<'_> {
+    /// A question whose time is over no longer makes a context pending, written down or not.
+    pub(super) fn status(&self) -> Status {
+        match self.context.status_at(self.now) {
+            Status::Pending if self.question.is_none() => Status::Active,
+            status => status,
+        }
+    }
+
+    /// What this reader sees.
+    pub(super) fn shown(&self, sight: &Sight, redactor: &mut Redactor<'_>) -> ContextShown {
+        let (context, full) = (self.context, sight.shows(Part::Trace));
+        let status = self.status();
+        let question = |kind| self.question(kind, sight);
+        let left = if status.is_open() { self.now.seconds_until(context.expires_at) } else { 0 };
+        let subject = sight.shows(Part::Subject);
+        let mut slot =
+            |name| context.slots.get(name).and_then(|value| redactor.slot(name, value)).unwrap_or(Value::Null);
+        let (active_intent, active_target) =
+            (subject.then(|| slot(ACTIVE_INTENT)), subject.then(|| slot(ACTIVE_TARGET)));
+        ContextShown {
+            context_id: context.context_id.clone(),
+            status,
+            expires_at: context.expires_at,
+            expires_in_seconds: left,
+            ended_at: self.ended_at(),
+            blocked: self.blocked(sight),
+            active_intent,
+            active_target,
+            pending_confirmation: question(ItemKind::Confirmation),
+            pending_approval: question(ItemKind::Approval),
+            pending_disambiguation: question(ItemKind::Disambiguation),
+            last_command: sight
+                .shows(Part::Commands)
+                .then(|| self.last_command.map(|command| command_shown(command, redactor))),
+            slots: sight.shows(Part::Slots).then(|| redactor.slots(&callers_own(&context.slots))),
+            conversation_id: full.then(|| context.conversation_id.clone()),
+            actor_id: full.then(|| context.actor_id.clone()),
+            revision: full.then_some(context.revision),
+            trace: full.then(|| context.trace.clone()),
+        }
+    }
+
+    /// When it ended: at its deadline, if only the clock ended it so far.
+    pub(super) fn ended_at(&self) -> Option<Timestamp> {
+        match &self.context.state {
+            State::Expired { .. } => Some(self.context.expires_at),
+            State::Closed { at, .. } => Some(*at),
+            _ if self.context.is_due(self.now) => Some(self.context.expires_at),
+            State::Active | State::Pending { .. } | State::Blocked { .. } => None,
+        }
+    }
+
+    fn blocked(&self, sight: &Sight) -> Option<BlockedShown> {
+        match &self.context.state {
+            State::Blocked { on, since, by_command } if self.status() == Status::Blocked => Some(BlockedShown {
+                on: *on,
+                since: *since,
+                by_command: by_command.clone().filter(|_| sight.shows(Part::Commands)),
+            }),
+            _ => None,
+        }
+    }
+
+    fn question(&self, kind: ItemKind, sight: &Sight) -> QuestionShown {
+        let Some(item) = self.question.filter(|item| item.kind() == kind) else { return QuestionShown::default() };
+        let mut shown = QuestionShown { exists: true, ..QuestionShown::default() };
+        if !sight.shows(Part::Commands) {
+            return shown;
+        }
+        shown.expires_at = Some(item.expires_at.min(self.context.expires_at));
+        shown.command_name = item.command().map(|command| command.name.clone());
+        shown.command_id = item.command().map(|command| command.command_id.clone());
+        match &item.question {
+            Question::Confirmation { .. } => {}
+            Question::Approval { rule, approvals, .. } => {
+                shown.required = Some(rule.required);
+                shown.received = Some(approvals.len());
+                shown.role = Some(rule.roles().collect::<Vec<_>>().join(", "));
+            }
+            Question::Disambiguation { options, .. } => shown.options = Some(options.len()),
+        }
+        if sight.shows(Part::Trace) {
+            shown.item_id = Some(item.item_id.clone());
+            shown.prompt_message_ids = item.prompts.iter().filter_map(|prompt| prompt.message_id.clone()).collect();
+        }
+        shown
+    }
+}
+
+/// The slots that callers set. The server's own carry keys and fingerprints; what may be shown of them is elsewhere.
+fn callers_own(slots: &Slots) -> Slots {
+    let own = slots.iter().filter(|(name, _)| classify(name) != SlotClass::ReadOnly);
+    own.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn command_shown(command: &CommandRecord, redactor: &mut Redactor<'_>) -> CommandShown {
+    CommandShown {
+        command_id: command.command_id.clone(),
+        name: command.name.clone(),
+        status: command.results.last().and_then(|result| redactor.report(&result.status)),
+        outcome: command.outcome(),
+    }
+}

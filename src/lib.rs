@@ -18,6 +18,8 @@
 //! **Architecture invariant:** nothing is decided outside [`domain::decide`], and nothing is acknowledged before its
 //! transaction has committed.
 
+pub mod cli;
+pub mod config;
 pub mod domain;
 pub mod evidence;
 pub mod http;
@@ -25,3 +27,4 @@ pub mod packs;
 pub mod service;
 pub mod storage;
 pub mod system;
+pub mod telemetry;

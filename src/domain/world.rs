@@ -219,8 +219,10 @@ impl World {
         });
         let name = slots::pending_slot(item_id.kind());
         let context_id = self.items.get(item_id).map(|item| item.context_id.clone());
-        let holder =
-            context_id.filter(|id| self.contexts.get(id).is_some_and(|context| context.slots.contains_key(name)));
+        // The slot may hold the copy of a newer question by now.
+        let shows_it = |copy: &Value| copy.get("item_id").and_then(Value::as_str) == Some(item_id.as_str());
+        let holder = context_id
+            .filter(|id| self.contexts.get(id).is_some_and(|context| context.slots.get(name).is_some_and(shows_it)));
         if let Some(context_id) = holder {
             self.change_context(&context_id, at, |context| {
                 context.slots.remove(name);

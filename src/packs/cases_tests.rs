@@ -10,9 +10,9 @@ const CASES: [(&str, &str); 3] = [
 
 #[test]
 fn shipped_cases_pass() {
-    let book = PackSource::Shipped.load().unwrap().book;
+    let rules = PackSource::Shipped.load().unwrap();
     for (file, text) in CASES {
-        let report = run_cases(file, text, &book).unwrap();
+        let report = run_cases(file, text, rules.book()).unwrap();
         let failures: Vec<_> = report.failures.iter().map(ToString::to_string).collect();
         assert!(failures.is_empty(), "{file}: {failures:#?}");
         assert!(report.passed >= 5, "{file}");
@@ -21,12 +21,12 @@ fn shipped_cases_pass() {
 
 #[test]
 fn a_wrong_case_says_what_was_found() {
-    let book = PackSource::Shipped.load().unwrap().book;
+    let rules = PackSource::Shipped.load().unwrap();
     let text = "cases:\n\
                 - {name: a, given: {command: order.cancel}, expect: {class: S1, colour: red}}\n\
                 - {name: b, given: {command: order.cancel}, expect: {}}\n\
                 - {name: c, given: {command: order.cancel}, expect: {class: S2}}\n";
-    let report = run_cases("x.cases.yaml", text, &book).unwrap();
+    let report = run_cases("x.cases.yaml", text, rules.book()).unwrap();
     assert_eq!(report.passed, 1);
     let said: Vec<_> = report.failures.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -41,9 +41,9 @@ fn a_wrong_case_says_what_was_found() {
 
 #[test]
 fn a_misspelt_case_is_placed() {
-    let book = PackSource::Shipped.load().unwrap().book;
+    let rules = PackSource::Shipped.load().unwrap();
     let text = "cases:\n  - name: a\n    given: {command: x, raised: S1}\n    expect: {class: S1}\n";
-    let error = run_cases("x.cases.yaml", text, &book).unwrap_err();
+    let error = run_cases("x.cases.yaml", text, rules.book()).unwrap_err();
     assert_eq!(error.line, Some(3), "{error}");
     assert!(error.to_string().contains("unknown field `raised`"), "{error}");
 }

@@ -25,10 +25,11 @@ fn told(source: &PackSource) -> Vec<String> {
 #[test]
 fn the_shipped_set_loads() {
     let loaded = PackSource::Shipped.load().unwrap();
-    let names: Vec<_> = loaded.book.packs().map(|pack| pack.pack_id.as_str()).collect();
+    let names: Vec<_> = loaded.book().packs().map(|pack| pack.pack_id.as_str()).collect();
     assert_eq!(names, ["basic", "operational", "strong"]);
-    assert_eq!(loaded.lexicons.len(), shipped::LEXICONS.len());
 }
+
+const XX: &str = "locale: xx\nversion: 1.0.0\naffirmative: [jo]\nnegative: [nej]\nnegations: []\nqualifiers: []\n";
 
 #[test]
 fn a_folder_replaces_the_packs_and_other_files_are_left_alone() {
@@ -41,15 +42,15 @@ fn a_folder_replaces_the_packs_and_other_files_are_left_alone() {
         (".hidden.yaml", "no pack"),
         ("cases/basic.cases.yaml", "no pack"),
         ("schema/x.json", "no pack"),
-        ("lexicons/xx.yaml", "locale: xx"),
+        ("lexicons/xx.yaml", XX),
         ("lexicons/notes.txt", "no lexicon"),
     ]);
     let loaded = source.load().unwrap();
-    assert_eq!(loaded.book.packs().count(), 2);
-    assert_eq!(loaded.book.pack("other").unwrap().file(), "other.yaml");
-    let own = ("xx.yaml".to_owned(), "locale: xx".to_owned());
-    assert!(loaded.lexicons.contains(&own));
-    assert_eq!(loaded.lexicons.len(), shipped::LEXICONS.len() + 1);
+    assert_eq!(loaded.book().packs().count(), 2);
+    assert_eq!(loaded.book().pack("other").unwrap().file(), "other.yaml");
+    let files = source.files().unwrap();
+    assert!(files.lexicons.contains(&("xx.yaml".to_owned(), XX.to_owned())));
+    assert_eq!(files.lexicons.len(), shipped::LEXICONS.len() + 1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::interpreting::too_late;
 use crate::domain::id::PrincipalId;
 use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
-use crate::domain::principal::{Principal, same_person};
+use crate::domain::principal::{Principal, PrincipalKind, same_person};
 use crate::domain::prompt::ButtonAction;
 use crate::domain::time::Timestamp;
 use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
@@ -133,8 +133,8 @@ pub(super) fn judge_approval(named: &Named<'_>, approver_id: &PrincipalId) -> Ve
     }
 }
 
-/// The registered principal who may decide on this approval: holds every role that the rule names and, where the
-/// rule separates persons, is not the requester's own person, then or now.
+/// The registered principal who may decide on this approval: no agent, holds every role that the rule names and,
+/// where the rule separates persons, is not the requester's own person, then or now.
 pub(super) fn entitled<'a>(world: &'a World, item: &PendingItem, approver_id: &PrincipalId) -> Option<&'a Principal> {
     let Question::Approval { rule, requester_person, .. } = &item.question else { return None };
     let approver = world.principals.get(approver_id)?;
@@ -142,5 +142,6 @@ pub(super) fn entitled<'a>(world: &'a World, item: &PendingItem, approver_id: &P
     let then = (&item.actor_id, requester_person.as_ref());
     let now = (&item.actor_id, world.principals.get(&item.actor_id).and_then(|requester| requester.person_id.as_ref()));
     let separate = !rule.separate_person || !(same_person(own, then) || same_person(own, now));
-    (rule.roles().all(|role| approver.has_role(role)) && separate).then_some(approver)
+    let proposes_only = approver.kind == PrincipalKind::Agent;
+    (!proposes_only && rule.roles().all(|role| approver.has_role(role)) && separate).then_some(approver)
 }

@@ -2,27 +2,34 @@
 
 use serde_json::{Value, json};
 
+use super::slotting::stored_form;
 use super::{Turn, about_item, usable};
-use crate::domain::canonical::{Digest, Purpose, canonical, keyed};
+use crate::domain::canonical::{Digest, Purpose, keyed};
 use crate::domain::context::{ContextRecord, State};
 use crate::domain::event::Event;
 use crate::domain::fingerprint::{fingerprint, material};
 use crate::domain::id::ItemKind;
 use crate::domain::item::{
-    Choice, FingerprintOrigin, ItemState, PendingItem, Prompt, ProposedCommand, Question, TargetFingerprint, VoidReason,
+    Choice, FingerprintOrigin, ItemState, MAX_OPTIONS, PendingItem, Prompt, ProposedCommand, Question,
+    TargetFingerprint, VoidReason,
 };
 use crate::domain::lexicon::normalise;
 use crate::domain::lifecycle::LifecycleEvent;
-use crate::domain::operation::{Answer, Ask, AskWhat, CommandSpec, Target};
+use crate::domain::operation::{Answer, Ask, AskWhat, CommandSpec, CredentialKind, Target};
 use crate::domain::policy::{CommandRules, SafetyClass, SlotStorage};
 use crate::domain::prompt::{Button, ButtonAction, ShownPrompt, button_id, nonce_digest, nonce_text};
 use crate::domain::refusal::Refusal;
-use crate::domain::slots::{MAX_VALUE_BYTES, pending_slot};
+use crate::domain::slots::{ACTIVE_TARGET, pending_slot};
 
 impl Turn<'_, '_> {
     pub(super) fn ask(&mut self, request: &Ask) -> Result<Answer, Refusal> {
         let context = self.context(&request.context_id)?;
         usable(&context)?;
+        if let AskWhat::Disambiguation(options) = &request.what
+            && !(1..=MAX_OPTIONS).contains(&options.len())
+        {
+            return Err(Refusal::LimitExceeded { limit: format!("options: 1 to {MAX_OPTIONS}") });
+        }
         let prompt = with_default_buttons(&request.prompt, &request.what);
         prompt.check(matches!(request.what, AskWhat::Disambiguation(_)))?;
         let (question, window) = self.question(&request.what, &context)?;
@@ -108,7 +115,7 @@ impl Turn<'_, '_> {
                 let pack = self.rules.policy.pack();
                 let (window, bare_answers) = (pack.disambiguation.ttl_seconds, pack.answers.disambiguation_bare);
                 let title_key = self.ids.secret();
-                let options = self.choices(options, &title_key)?;
+                let options = self.choices(options, &title_key, context)?;
                 Ok((Question::Disambiguation { options, title_key, bare_answers }, window))
             }
         }
@@ -129,7 +136,14 @@ impl Turn<'_, '_> {
     }
 
     /// Options that can be told apart however they are named.
-    fn choices(&self, options: &[(String, Value)], title_key: &Digest) -> Result<Vec<Choice>, Refusal> {
+    fn choices(
+        &self,
+        options: &[(String, Value)],
+        title_key: &Digest,
+        context: &ContextRecord,
+    ) -> Result<Vec<Choice>, Refusal> {
+        let mut others = context.slots.clone();
+        others.remove(ACTIVE_TARGET);
         let mut titles: Vec<String> = Vec::new();
         let mut choices = Vec::new();
         for (index, (title, target)) in options.iter().enumerate() {
@@ -139,12 +153,11 @@ impl Turn<'_, '_> {
             if normal.is_empty() || titles.contains(&normal) || as_number.is_some() {
                 return Err(Refusal::OptionsAmbiguous);
             }
-            if canonical(target).len() > MAX_VALUE_BYTES {
-                return Err(Refusal::LimitExceeded {
-                    limit: format!("options/{index}/target: at most {MAX_VALUE_BYTES} bytes"),
-                });
-            }
-            choices.push(Choice { target: target.clone(), title_digest: title_digest(title_key, &normal) });
+            // Kept as the slot will hold it, so that choosing can neither fail nor store more than policy allows.
+            let patch = serde_json::Map::from_iter([(ACTIVE_TARGET.to_owned(), target.clone())]);
+            let stored = stored_form(self.rules, &self.world.tenant_key, &others, &patch, CredentialKind::Handler)?;
+            let target = stored.get(ACTIVE_TARGET).cloned().unwrap_or(Value::Null);
+            choices.push(Choice { target, title_digest: title_digest(title_key, &normal) });
             titles.push(normal);
         }
         Ok(choices)

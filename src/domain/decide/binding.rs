@@ -3,25 +3,19 @@
 //! What policy demands was given by the right person, is unspent, in time, and says the same command, key and
 //! target. Then it is spent, the context is frozen, and nobody else gets the same answer.
 
+use super::granting::{Grants, items_of};
 use super::{Turn, about_context, fingerprint_of, usable};
 use crate::domain::canonical::{Digest, Purpose, canonical, keyed};
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::event::{About, BindRefusal, Event};
 use crate::domain::frame::{ContextFrame, FRAME_VERSION};
-use crate::domain::id::{ItemId, ItemKind, MessageId};
-use crate::domain::item::{ItemState, PendingItem, ProposedCommand, Question, TargetFingerprint};
+use crate::domain::id::{ItemId, MessageId};
+use crate::domain::item::{ItemState, PendingItem, TargetFingerprint, VoidReason};
 use crate::domain::operation::{Answer, Bind, Envelope};
 use crate::domain::policy::CommandRules;
 use crate::domain::refusal::Refusal;
-use crate::domain::world::World;
-
-/// The grants that a binding will spend.
-#[derive(Default)]
-struct Grants {
-    confirmation: Option<PendingItem>,
-    approval: Option<PendingItem>,
-}
+use crate::domain::world::is_live;
 
 impl Turn<'_, '_> {
     pub(super) fn bind(&mut self, request: &Bind) -> Result<Answer, Refusal> {
@@ -90,7 +84,9 @@ impl Turn<'_, '_> {
     }
 
     fn same_target(&self, request: &Bind, bound: &CommandRecord) -> bool {
+        // The class that it was bound under: stricter rules of today do not turn a repetition into a conflict.
         let rules = CommandRules {
+            class: bound.class,
             material_fields: bound.material_fields.clone(),
             ..self.rules.policy.command(bound.name.as_str(), Some(bound.class))
         };
@@ -115,83 +111,6 @@ impl Turn<'_, '_> {
         asked
             .filter(|command| command.name == request.command.name)
             .fold(today, |rules, command| rules.stricter(&command.rules))
-    }
-
-    fn grants(
-        &self,
-        request: &Bind,
-        context: &ContextRecord,
-        rules: &CommandRules,
-    ) -> Result<Grants, (BindRefusal, Refusal)> {
-        let mut grants = Grants::default();
-        let confirmation = newest(items_of(self.world, context, request), ItemKind::Confirmation);
-        // A question that was asked counts even where policy would not have asked it.
-        if rules.confirmation_required || confirmation.is_some() {
-            grants.confirmation = Some(self.granted_confirmation(request, confirmation, rules)?);
-        }
-        if let Some(rule) = &rules.approval {
-            let missing = (BindRefusal::ApprovalRequired, Refusal::ApprovalRequired { role: rule.role.clone() });
-            let approval = newest(items_of(self.world, context, request), ItemKind::Approval);
-            grants.approval = Some(self.granted_approval(request, approval, rules, missing)?);
-        }
-        Ok(grants)
-    }
-
-    fn granted_confirmation(
-        &self,
-        request: &Bind,
-        item: Option<&PendingItem>,
-        rules: &CommandRules,
-    ) -> Result<PendingItem, (BindRefusal, Refusal)> {
-        let missing = (BindRefusal::ConfirmationRequired, Refusal::ConfirmationRequired);
-        let Some(item) = item else { return Err(missing) };
-        let ItemState::Granted { bind_by, .. } = &item.state else { return Err(missing) };
-        if self.now >= *bind_by {
-            return Err((BindRefusal::ConfirmationExpired, Refusal::ConfirmationExpired { bind_by: *bind_by }));
-        }
-        if self.world.identity_epoch(&item.actor_id) != item.identity_epoch {
-            return Err((BindRefusal::IdentityChanged, Refusal::IdentityChanged));
-        }
-        agrees(request, item, rules)?;
-        Ok(item.clone())
-    }
-
-    /// An approval is checked again when it is spent: in time, of the same target, and by people who are still
-    /// entitled and still who they were.
-    fn granted_approval(
-        &self,
-        request: &Bind,
-        item: Option<&PendingItem>,
-        rules: &CommandRules,
-        missing: (BindRefusal, Refusal),
-    ) -> Result<PendingItem, (BindRefusal, Refusal)> {
-        let Some(item) = item else { return Err(missing) };
-        let (ItemState::Granted { bind_by, .. }, Question::Approval { approvals, .. }) = (&item.state, &item.question)
-        else {
-            return Err(missing);
-        };
-        if self.now >= *bind_by {
-            return Err((BindRefusal::ApprovalExpired, Refusal::ApprovalExpired { bind_by: *bind_by }));
-        }
-        let requester_same = self.world.identity_epoch(&item.actor_id) == item.identity_epoch;
-        let approvers_same =
-            approvals.iter().all(|given| self.world.identity_epoch(&given.approver_id) == given.identity_epoch);
-        if !requester_same || !approvers_same {
-            return Err((BindRefusal::IdentityChanged, Refusal::IdentityChanged));
-        }
-        let mut strict = item.clone();
-        if let (Question::Approval { rule, .. }, Some(demanded)) = (&mut strict.question, &rules.approval) {
-            *rule = demanded.clone();
-        }
-        let entitled = approvals
-            .iter()
-            .filter(|given| super::answering::entitled(self.world, &strict, &given.approver_id).is_some());
-        let required = rules.approval.as_ref().map_or(1, |rule| rule.required);
-        if entitled.count() < usize::try_from(required).unwrap_or(usize::MAX) {
-            return Err(missing);
-        }
-        agrees(request, item, rules)?;
-        Ok(item.clone())
     }
 
     /// The fingerprint kept with the command: the confirmation's own, or a fresh one where none was asked.
@@ -229,6 +148,7 @@ impl Turn<'_, '_> {
             }
             self.settle(item, ItemState::Spent { at: self.now, by_message, attempt_id: request.attempt_id.clone() });
         }
+        self.end_the_rest(context, request);
         let confirmation_id = grants.confirmation.as_ref().map(|item| item.item_id.clone());
         let approval_id = grants.approval.as_ref().map(|item| item.item_id.clone());
         let material_fields = grants
@@ -265,6 +185,15 @@ impl Turn<'_, '_> {
         let event = Event::CommandBound { command: command.clone() };
         self.record_in(&context.conversation_id, about_command(&command), event);
         Answer::Bound { command: Box::new(command), replayed: false }
+    }
+
+    /// Whatever else is open or granted for this command has nothing left to decide.
+    fn end_the_rest(&mut self, context: &ContextRecord, request: &Bind) {
+        let rest = items_of(self.world, context, request).filter(|item| is_live(&item.state));
+        let rest: Vec<PendingItem> = rest.cloned().collect();
+        for item in rest {
+            self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::CommandEnded });
+        }
     }
 
     /// Snapshot-on-execute (RFC VIII.A): the context as it stands, with the messages that led here.
@@ -308,45 +237,6 @@ impl Turn<'_, '_> {
         self.record_in(&context.conversation_id, about, event);
         (frame, context_hash)
     }
-}
-
-/// Everything asked about this command in this context.
-fn items_of<'a>(world: &'a World, context: &ContextRecord, request: &Bind) -> impl Iterator<Item = &'a PendingItem> {
-    let (context_id, command_id) = (context.context_id.clone(), request.command.command_id.clone());
-    world.items.values().filter(move |item| {
-        item.context_id == context_id && item.command().is_some_and(|command| command.command_id == command_id)
-    })
-}
-
-/// The newest item of a kind; ids sort by time.
-fn newest<'a>(items: impl Iterator<Item = &'a PendingItem>, kind: ItemKind) -> Option<&'a PendingItem> {
-    items.filter(|item| item.kind() == kind).max_by(|a, b| (a.asked_at, &a.item_id).cmp(&(b.asked_at, &b.item_id)))
-}
-
-/// Whether what will be done is what was agreed to: the same name, the same key, the same fingerprint.
-fn agrees(request: &Bind, item: &PendingItem, rules: &CommandRules) -> Result<(), (BindRefusal, Refusal)> {
-    let mismatch = || (BindRefusal::TargetMismatch, Refusal::TargetMismatch);
-    let Some(agreed) = item.command() else { return Err(mismatch()) };
-    if agreed.name != request.command.name || agreed.idempotency_key != request.command.idempotency_key {
-        return Err(mismatch());
-    }
-    if !covers(agreed, rules) {
-        return Err((BindRefusal::ConfirmationRequired, Refusal::ConfirmationRequired));
-    }
-    let (value, _) =
-        fingerprint_of(&agreed.fingerprint.key, &request.command, &agreed.rules).map_err(|refusal| match refusal {
-            // A field that was agreed to and is gone is a change of target, not bad input.
-            Refusal::TargetFieldMissing { .. } => mismatch(),
-            other => (BindRefusal::TargetMismatch, other),
-        })?;
-    if value == agreed.fingerprint.value { Ok(()) } else { Err(mismatch()) }
-}
-
-/// Whether the fingerprint covers every field that policy calls material by now. An empty list covers everything.
-fn covers(agreed: &ProposedCommand, rules: &CommandRules) -> bool {
-    let fields = &agreed.rules.material_fields;
-    fields.is_empty()
-        || (!rules.material_fields.is_empty() && rules.material_fields.iter().all(|field| fields.contains(field)))
 }
 
 fn envelope_digest(key: &Digest, envelope: &Envelope) -> Digest {

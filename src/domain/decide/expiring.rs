@@ -28,16 +28,16 @@ impl Turn<'_, '_> {
                 context.expires_at,
             );
             self.end_items(&context.context_id, |item| match item.state {
-                ItemState::Open => ItemState::Expired { at: context.expires_at },
+                ItemState::Open => ItemState::Expired { at: item.expires_at.min(context.expires_at) },
                 _ => ItemState::Voided { at: context.expires_at, reason: VoidReason::ContextExpired },
             });
         }
-        let in_conversation = |item: &&PendingItem| item.conversation_id == *conversation_id && item.is_open();
-        let open: Vec<PendingItem> = self.world.items.values().filter(in_conversation).cloned().collect();
-        for item in open {
+        let in_conversation = |item: &&PendingItem| item.conversation_id == *conversation_id && is_live(&item.state);
+        let live: Vec<PendingItem> = self.world.items.values().filter(in_conversation).cloned().collect();
+        for item in live {
             if self.world.identity_epoch(&item.actor_id) != item.identity_epoch && self.knows(&item) {
                 self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::IdentityChanged });
-            } else if self.now >= item.expires_at {
+            } else if item.is_open() && self.now >= item.expires_at {
                 self.settle(&item, ItemState::Expired { at: item.expires_at });
             }
         }

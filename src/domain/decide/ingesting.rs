@@ -1,5 +1,6 @@
 //! The turn: one message in, one verdict out.
 
+use super::answering::entitled;
 use super::{Turn, about_context, interpret};
 use crate::domain::context::{ContextRecord, State};
 use crate::domain::event::{About, Event, LastQuestion, StreamKey};
@@ -215,6 +216,13 @@ impl Turn<'_, '_> {
         Ok(self.turn_answer(message, verdict, context_id.as_ref(), false))
     }
 
+    /// Whether the item is this actor's business: asked of it here, put again here, or its to approve.
+    fn concerns(&self, item: &PendingItem, message: &MessageEvent) -> bool {
+        message.direction == Direction::Outbound
+            || (item.actor_id == message.actor_id && item.conversation_id == message.conversation_id)
+            || entitled(self.world, item, &message.actor_id).is_some()
+    }
+
     /// The answer: the verdict with its item and context as they stand now.
     fn turn_answer(
         &self,
@@ -224,12 +232,12 @@ impl Turn<'_, '_> {
         duplicate: bool,
     ) -> Answer {
         let item = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id));
-        let own = |_: &&PendingItem| !verdict.is_about_stranger();
+        let shown = |item: &&PendingItem| !verdict.is_about_stranger() && self.concerns(item, message);
         let context = context_id
             .and_then(|id| self.world.contexts.get(id))
             .or_else(|| self.world.open_context(&message.conversation_id, &message.actor_id));
         Answer::Turn {
-            item: item.filter(own).cloned().map(Box::new),
+            item: item.filter(shown).cloned().map(Box::new),
             context: context.cloned().map(Box::new),
             verdict,
             duplicate,

@@ -84,7 +84,7 @@ impl Reader<'_> {
             | MessageKind::Location
             | MessageKind::Contacts
             | MessageKind::Order
-            | MessageKind::Flow => self.media(reading),
+            | MessageKind::Flow => self.media(text, reading),
             MessageKind::System => ignored(Reason::IdentityNews),
             MessageKind::Edit => ignored(Reason::EditRecorded),
             MessageKind::Revoke => ignored(Reason::RevokeRecorded),
@@ -110,6 +110,10 @@ impl Reader<'_> {
         let Some(item) = self.world.item_by_nonce(&button.nonce_digest) else {
             return nothing_open(Reason::NothingPending);
         };
+        if self.quoted().is_some_and(|other| other.item_id != item.item_id) {
+            // It names two questions, hence neither for certain.
+            return unsure(Reason::QuotesOtherMessage, item);
+        }
         let quoted = self.message.reply_to.as_ref().is_some_and(|id| item.was_prompted_by(id));
         let strength = if quoted { Reason::NonceAndQuote } else { Reason::Nonce };
         self.named(item, button.action, strength)
@@ -139,17 +143,17 @@ impl Reader<'_> {
     fn voice(&self, text: &str, reading: &Reading) -> Judged {
         let voice = &self.rules.policy.pack().answers.voice;
         let addressed = self.quoted().or_else(|| self.question());
-        let answers = is_polar(reading) || addressed.is_some_and(|item| self.meant(item, text, reading).is_some());
+        let answers = is_polar(reading) || addressed.is_some_and(|item| self.resembles(item, text, reading));
         let Some(transcript) = self.message.transcript.as_ref().filter(|_| answers) else {
             return ordinary(Reason::OrdinaryMessage);
         };
         let refused = |reason| addressed.map_or_else(|| nothing_open(reason), |item| unsure(reason, item));
         if !voice.accepted {
             refused(Reason::KindNotAccepted)
-        } else if transcript.confidence < voice.min_confidence {
-            refused(Reason::LowConfidence)
-        } else {
+        } else if transcript.confidence >= voice.min_confidence {
             self.text(text, reading)
+        } else {
+            refused(Reason::LowConfidence)
         }
     }
 
@@ -167,9 +171,9 @@ impl Reader<'_> {
     }
 
     /// Pictures, places, forms and the like are never answers, whatever their caption says.
-    fn media(&self, reading: &Reading) -> Judged {
+    fn media(&self, text: &str, reading: &Reading) -> Judged {
         match self.quoted().or_else(|| self.question()) {
-            Some(item) if is_polar(reading) => unsure(Reason::KindNotAccepted, item),
+            Some(item) if self.resembles(item, text, reading) => unsure(Reason::KindNotAccepted, item),
             _ => ordinary(Reason::OrdinaryMessage),
         }
     }
@@ -182,6 +186,11 @@ impl Reader<'_> {
             (_, Question::Disambiguation { .. }) => option_of(item, text, self.rules).map(ButtonAction::Choose),
             (_, Question::Confirmation { .. } | Question::Approval { .. }) => None,
         }
+    }
+
+    /// Whether a text reads as an answer to an item, plain or qualified.
+    fn resembles(&self, item: &PendingItem, text: &str, reading: &Reading) -> bool {
+        matches!(reading, Reading::Qualified { .. }) || self.meant(item, text, reading).is_some()
     }
 
     /// The option that a text picks from the open question.

@@ -113,6 +113,10 @@ impl Turn<'_, '_> {
             return Err(Refusal::PromptAlreadyAttached);
         }
         self.still_open(&item)?;
+        // One message asks one question: a quote of it could mean either otherwise.
+        if self.world.item_by_prompt(&request.message_id).is_some() {
+            return Err(Refusal::PromptAlreadyAttached);
+        }
         let registered_at = item.last_prompt().map_or(item.asked_at, |prompt| prompt.registered_at);
         let waiting = item.last_prompt().is_some_and(|prompt| prompt.message_id.is_none());
         if !waiting && !matches!(item.question, Question::Approval { .. }) {

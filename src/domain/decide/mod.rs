@@ -8,6 +8,7 @@ mod approving;
 mod asking;
 mod binding;
 mod expiring;
+mod granting;
 mod ingesting;
 mod interpreting;
 mod items;

@@ -51,6 +51,10 @@ impl Turn<'_, '_> {
         request: &RecordResult,
     ) -> Result<(), Refusal> {
         if !request.outcome.is_terminal() {
+            // A late report must not block for a command whose end has come: nothing would lift the block.
+            if command.results.iter().any(|earlier| earlier.outcome.is_terminal()) {
+                return Ok(());
+            }
             return match (&context.state, request.waiting_on) {
                 (State::Active | State::Pending { .. }, Some(on)) => {
                     self.block(context, on, Some(command.command_id.clone()))

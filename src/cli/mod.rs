@@ -1,0 +1,100 @@
+//! The command line: the only place that names an adapter and puts the house together.
+
+mod control;
+mod demo;
+mod demo_script;
+mod first_run;
+mod open;
+mod policy;
+mod serve;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{ServeSettings, Settings};
+
+/// The memory and the safety catch between a WhatsApp conversation and the commands it triggers (RFC-WF-0034).
+#[derive(Debug, Parser)]
+#[command(name = "cscp", version, about, args_conflicts_with_subcommands = false)]
+pub struct Cli {
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    serve: ServeSettings,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the server (what happens without a command, too)
+    Serve(ServeSettings),
+    /// Bring the database's schema up to date and stop
+    Migrate,
+    /// Create, list, disable or enable tenants
+    #[command(subcommand)]
+    Tenant(control::TenantCommand),
+    /// Create, list or revoke API keys
+    #[command(subcommand)]
+    Key(control::KeyCommand),
+    /// Check policy packs
+    #[command(subcommand)]
+    Policy(policy::PolicyCommand),
+    /// Follow every hash chain in the database and name what does not fit
+    Verify(verify::VerifyArguments),
+    /// Play a short WhatsApp conversation against a temporary server and show what each message meant
+    Demo,
+}
+
+/// Why a command came to nothing, as a sentence for a person.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    fn new(what: impl std::fmt::Display) -> Self {
+        Self(what.to_string())
+    }
+}
+
+impl From<crate::storage::StorageError> for Failure {
+    fn from(error: crate::storage::StorageError) -> Self {
+        Self::new(error)
+    }
+}
+
+/// Runs the command; what it has to say against it goes to standard error.
+#[must_use]
+pub fn run(cli: Cli) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&Failure::new(error)),
+    };
+    if let Err(error) = crate::telemetry::start_logging(&cli.settings) {
+        return fail(&Failure::new(error));
+    }
+    let settings = cli.settings;
+    let outcome = runtime.block_on(async {
+        match cli.command {
+            None => serve::serve(&settings, &cli.serve).await,
+            Some(Command::Serve(serve)) => serve::serve(&settings, &serve).await,
+            Some(Command::Migrate) => open::migrate(&settings).await,
+            Some(Command::Tenant(command)) => control::tenant(&settings, command).await,
+            Some(Command::Key(command)) => control::key(&settings, command).await,
+            Some(Command::Policy(command)) => policy::run(&settings, &command),
+            Some(Command::Verify(arguments)) => verify::run(&settings, &arguments).await,
+            Some(Command::Demo) => demo::run(&settings).await,
+        }
+    });
+    match outcome {
+        Ok(code) => code,
+        Err(failure) => fail(&failure),
+    }
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    eprintln!("cscp: {failure}");
+    ExitCode::FAILURE
+}

@@ -1,0 +1,68 @@
+//! `cscp verify`: follows every hash chain in a database.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{Failure, open};
+use crate::config::Settings;
+use crate::domain::id::TenantId;
+use crate::service::verify_tenant;
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// Only this tenant's log
+    #[arg(long)]
+    tenant: Option<String>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// `cscp verify`. Ends with 0 when every chain holds, with 1 otherwise.
+pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
+    let crate::config::DatabaseUrl::Sqlite(path) = &settings.database;
+    if !path.exists() {
+        return Err(Failure::new(format!("there is no database {}", path.display())));
+    }
+    let store = open::store(settings).await?;
+    let wanted = arguments.tenant.as_deref().map(TenantId::new).transpose();
+    let wanted = wanted.map_err(|error| Failure::new(format!("--tenant {error}")))?;
+    let mut sound = true;
+    let mut found = Vec::new();
+    for tenant in store.tenants().await? {
+        if wanted.as_ref().is_some_and(|wanted| *wanted != tenant.tenant_id) {
+            continue;
+        }
+        let report = verify_tenant(store.as_ref(), &tenant.tenant_id).await?;
+        sound &= report.broken.is_empty();
+        found.push((tenant.tenant_id, report));
+    }
+    store.close().await;
+    if wanted.is_some() && found.is_empty() {
+        return Err(Failure::new("there is no such tenant"));
+    }
+    if arguments.json {
+        let tenants: Vec<_> = found
+            .iter()
+            .map(|(tenant, report)| {
+                let broken: Vec<_> = report
+                    .broken
+                    .iter()
+                    .map(|(stream, broken)| {
+                        serde_json::json!({"stream_id": stream, "seq": broken.seq, "artifact_id": broken.artifact_id, "fault": broken.fault.to_string()})
+                    })
+                    .collect();
+                serde_json::json!({"tenant": tenant, "streams": report.streams, "entries": report.entries, "erased": report.erased, "broken": broken})
+            })
+            .collect();
+        println!("{}", serde_json::json!({"sound": sound, "tenants": tenants}));
+    } else {
+        for (tenant, report) in &found {
+            println!("{tenant}: {} entries in {} streams, {} erased", report.entries, report.streams, report.erased);
+            report.broken.iter().for_each(|(stream, broken)| println!("  BROKEN {stream}: {broken}"));
+        }
+        println!("{}", if sound { "Every chain holds." } else { "The record was changed." });
+    }
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

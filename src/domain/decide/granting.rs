@@ -1,0 +1,177 @@
+//! What a binding may spend: the confirmation and the approval that count, checked once more at the last moment.
+
+use super::{Turn, answering, fingerprint_of};
+use crate::domain::context::ContextRecord;
+use crate::domain::event::BindRefusal;
+use crate::domain::id::{ItemKind, PersonId, PrincipalId};
+use crate::domain::item::{ApprovalDecision, ItemState, PendingItem, ProposedCommand, Question, VoidReason};
+use crate::domain::operation::Bind;
+use crate::domain::policy::{ApprovalRule, CommandRules};
+use crate::domain::principal::same_person;
+use crate::domain::refusal::Refusal;
+use crate::domain::world::World;
+
+/// The grants that a binding will spend.
+#[derive(Default)]
+pub(super) struct Grants {
+    pub(super) confirmation: Option<PendingItem>,
+    pub(super) approval: Option<PendingItem>,
+}
+
+/// Why a grant does not count: as evidence, and as the answer.
+type Why = (BindRefusal, Refusal);
+
+impl Turn<'_, '_> {
+    pub(super) fn grants(&self, request: &Bind, context: &ContextRecord, rules: &CommandRules) -> Result<Grants, Why> {
+        let mut grants = Grants::default();
+        let confirmation = newest(items_of(self.world, context, request), ItemKind::Confirmation);
+        // A question that was asked counts even where policy would not have asked it.
+        if rules.confirmation_required || confirmation.is_some() {
+            grants.confirmation = Some(self.granted_confirmation(request, confirmation, rules)?);
+        }
+        let approval = newest(items_of(self.world, context, request), ItemKind::Approval);
+        if let Some(rule) = rules.approval.as_ref().or_else(|| approval.and_then(rule_of)) {
+            grants.approval = Some(self.granted_approval(request, approval, rules, rule)?);
+        }
+        Ok(grants)
+    }
+
+    fn granted_confirmation(
+        &self,
+        request: &Bind,
+        item: Option<&PendingItem>,
+        rules: &CommandRules,
+    ) -> Result<PendingItem, Why> {
+        let missing = (BindRefusal::ConfirmationRequired, Refusal::ConfirmationRequired);
+        let Some(item) = item else { return Err(missing) };
+        let ItemState::Granted { at, bind_by, .. } = &item.state else { return Err(ended(item).unwrap_or(missing)) };
+        // The window issued with the answer, or today's where policy has become stricter since.
+        let bind_by = (*bind_by).min(at.plus_seconds(rules.bind_within_seconds));
+        if self.now >= bind_by {
+            return Err((BindRefusal::ConfirmationExpired, Refusal::ConfirmationExpired { bind_by }));
+        }
+        if self.world.identity_epoch(&item.actor_id) != item.identity_epoch {
+            return Err(identity_changed());
+        }
+        agrees(request, item, rules, missing)?;
+        Ok(item.clone())
+    }
+
+    /// An approval is checked again when it is spent: in time, of the same target, and by as many people as are
+    /// demanded who are still entitled and still who they were.
+    fn granted_approval(
+        &self,
+        request: &Bind,
+        item: Option<&PendingItem>,
+        rules: &CommandRules,
+        rule: &ApprovalRule,
+    ) -> Result<PendingItem, Why> {
+        let missing = (BindRefusal::ApprovalRequired, Refusal::ApprovalRequired { role: rule.role.clone() });
+        let Some(item) = item else { return Err(missing) };
+        let (ItemState::Granted { bind_by, .. }, Question::Approval { approvals, .. }) = (&item.state, &item.question)
+        else {
+            return Err(ended(item).unwrap_or(missing));
+        };
+        if self.now >= *bind_by {
+            return Err((BindRefusal::ApprovalExpired, Refusal::ApprovalExpired { bind_by: *bind_by }));
+        }
+        let requester_same = self.world.identity_epoch(&item.actor_id) == item.identity_epoch;
+        let approvers_same =
+            approvals.iter().all(|given| self.world.identity_epoch(&given.approver_id) == given.identity_epoch);
+        if !requester_same || !approvers_same {
+            return Err(identity_changed());
+        }
+        if self.approvers(item, approvals, rule) < usize::try_from(rule.required).unwrap_or(usize::MAX) {
+            return Err(missing);
+        }
+        agrees(request, item, rules, missing)?;
+        Ok(item.clone())
+    }
+
+    /// How many different persons of those who approved may approve today, under `rule`.
+    fn approvers(&self, item: &PendingItem, approvals: &[ApprovalDecision], rule: &ApprovalRule) -> usize {
+        let mut strict = item.clone();
+        if let Question::Approval { rule: asked, .. } = &mut strict.question {
+            *asked = rule.clone();
+        }
+        let mut persons: Vec<(&PrincipalId, Option<&PersonId>)> = Vec::new();
+        for given in approvals {
+            let Some(approver) = answering::entitled(self.world, &strict, &given.approver_id) else { continue };
+            let then = (&given.approver_id, given.person_id.as_ref());
+            let now = (&given.approver_id, approver.person_id.as_ref());
+            if !persons.iter().any(|known| same_person(*known, then) || same_person(*known, now)) {
+                persons.push(now);
+            }
+        }
+        persons.len()
+    }
+}
+
+fn identity_changed() -> Why {
+    (BindRefusal::IdentityChanged, Refusal::IdentityChanged)
+}
+
+/// Why an ended item does not count, where that says more than that a grant is missing.
+fn ended(item: &PendingItem) -> Option<Why> {
+    let changed = matches!(item.state, ItemState::Voided { reason: VoidReason::IdentityChanged, .. });
+    changed.then(identity_changed)
+}
+
+fn rule_of(item: &PendingItem) -> Option<&ApprovalRule> {
+    match &item.question {
+        Question::Approval { rule, .. } => Some(rule),
+        Question::Confirmation { .. } | Question::Disambiguation { .. } => None,
+    }
+}
+
+/// Everything asked about this command in this context.
+pub(super) fn items_of<'a>(
+    world: &'a World,
+    context: &ContextRecord,
+    request: &Bind,
+) -> impl Iterator<Item = &'a PendingItem> {
+    let (context_id, command_id) = (context.context_id.clone(), request.command.command_id.clone());
+    world.items.values().filter(move |item| {
+        item.context_id == context_id && item.command().is_some_and(|command| command.command_id == command_id)
+    })
+}
+
+/// The newest item of a kind; ids sort by time.
+fn newest<'a>(items: impl Iterator<Item = &'a PendingItem>, kind: ItemKind) -> Option<&'a PendingItem> {
+    items.filter(|item| item.kind() == kind).max_by(|a, b| (a.asked_at, &a.item_id).cmp(&(b.asked_at, &b.item_id)))
+}
+
+/// Whether what will be done is what was agreed to: the same name, the same key, the same fingerprint, under rules
+/// no milder than those of today. `anew` is the answer where it has to be asked once more.
+fn agrees(request: &Bind, item: &PendingItem, rules: &CommandRules, anew: Why) -> Result<(), Why> {
+    let mismatch = || (BindRefusal::TargetMismatch, Refusal::TargetMismatch);
+    let Some(agreed) = item.command() else { return Err(mismatch()) };
+    if agreed.name != request.command.name || agreed.idempotency_key != request.command.idempotency_key {
+        return Err(mismatch());
+    }
+    if !covers(agreed, rules) || !as_strict(item, agreed, rules) {
+        return Err(anew);
+    }
+    let made =
+        fingerprint_of(&agreed.fingerprint.key, &request.command, &agreed.rules).map_err(|refusal| match refusal {
+            // A field that was agreed to and is gone is a change of target, not bad input.
+            Refusal::TargetFieldMissing { .. } => mismatch(),
+            other => (BindRefusal::TargetMismatch, other),
+        })?;
+    // A digest of the caller's own making never stands in for one that was computed here.
+    if made == (agreed.fingerprint.value.clone(), agreed.fingerprint.origin) { Ok(()) } else { Err(mismatch()) }
+}
+
+/// Whether the fingerprint covers every field that policy calls material by now. An empty list covers everything.
+fn covers(agreed: &ProposedCommand, rules: &CommandRules) -> bool {
+    let fields = &agreed.rules.material_fields;
+    fields.is_empty()
+        || (!rules.material_fields.is_empty() && rules.material_fields.iter().all(|field| fields.contains(field)))
+}
+
+/// Whether the question was put under a class no milder than today's. A confirmation that a bare yes could give
+/// does not serve where a bare yes is no longer enough; approvals are never given by one.
+fn as_strict(item: &PendingItem, agreed: &ProposedCommand, rules: &CommandRules) -> bool {
+    let named = rules.bare_answers || !agreed.rules.bare_answers || item.kind() == ItemKind::Approval;
+    agreed.rules.class >= rules.class && named
+}

@@ -1,0 +1,217 @@
+//! A house over a temporary database, with a clock and entropy that tests hold in their hands.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use cscp::domain::canonical::{Digest, Purpose, canonical, commit, keyed};
+use cscp::domain::id::{
+    AttemptId, Channel, CommandId, CommandName, ContextId, ConversationId, Entropy, IdempotencyKey, ItemId, MessageId,
+    PrincipalId, TenantId,
+};
+use cscp::domain::message::{Direction, MessageEvent, MessageKind};
+use cscp::domain::operation::{Answer, Ask, AskWhat, Bind, CommandSpec, Envelope, Operation, Target};
+use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
+use cscp::domain::refusal::Refusal;
+use cscp::domain::time::{Clock, Timestamp};
+use cscp::packs::PackSource;
+use cscp::storage::committer::{Busy, Committed, Committer, Limits, Submission};
+use cscp::storage::sqlite::SqliteStore;
+use cscp::storage::{Claim, Store, Tenant};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// 2026-01-01T00:00:00.123456Z: not a whole second, so that lost precision shows.
+const START: i64 = 1_767_225_600_123_456;
+
+/// A clock that moves when it is told to.
+#[derive(Debug)]
+pub(crate) struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    pub(crate) fn pass(&self, micros: i64) {
+        self.0.fetch_add(micros, Ordering::SeqCst);
+    }
+
+    pub(crate) fn pass_seconds(&self, seconds: i64) {
+        self.pass(seconds * 1_000_000);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Bytes that repeat from run to run.
+pub(crate) struct SeededEntropy(pub u64);
+
+impl Entropy for SeededEntropy {
+    fn bytes(&mut self) -> [u8; 32] {
+        self.0 += 1;
+        *keyed(&Digest::from_bytes([9; 32]), Purpose::Nonce, &self.0.to_be_bytes()).as_bytes()
+    }
+}
+
+pub(crate) struct House {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) committer: Committer,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) tenant: Arc<Tenant>,
+    pub(crate) other: Arc<Tenant>,
+    folder: Arc<TempDir>,
+}
+
+fn tenant(name: &str, key: u8) -> Tenant {
+    Tenant {
+        tenant_id: TenantId::new(name).unwrap(),
+        environment: "test".to_owned(),
+        policy_pack: None,
+        key: Digest::from_bytes([key; 32]),
+        enabled: true,
+        created_at: Timestamp::from_micros(START),
+    }
+}
+
+impl House {
+    pub(crate) async fn new() -> Self {
+        Self::with(Limits::default()).await
+    }
+
+    pub(crate) async fn with(limits: Limits) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let clock = Arc::new(ManualClock(AtomicI64::new(START)));
+        let house = Self::open(folder, clock, limits).await;
+        house.store.create_tenant(&house.tenant).await.unwrap();
+        house.store.create_tenant(&house.other).await.unwrap();
+        house
+    }
+
+    async fn open(folder: Arc<TempDir>, clock: Arc<ManualClock>, limits: Limits) -> Self {
+        let shared: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
+        let file = folder.path().join("test.db");
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&file, shared).await.unwrap());
+        let rules = Arc::new(PackSource::Shipped.load().unwrap());
+        let seed = u64::try_from(clock.now().as_micros()).unwrap();
+        let (committer, writer) =
+            Committer::new(Arc::clone(&store), rules, Box::new(SeededEntropy(seed * 1_000)), limits);
+        tokio::spawn(writer.run());
+        Self { store, committer, clock, tenant: Arc::new(tenant("a", 1)), other: Arc::new(tenant("b", 2)), folder }
+    }
+
+    /// Stops everything and opens the same file again, as after a restart.
+    pub(crate) async fn reopen(self) -> Self {
+        self.committer.stop();
+        self.store.close().await;
+        self.clock.pass(1);
+        Self::open(self.folder, self.clock, Limits::default()).await
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.path().join("test.db")
+    }
+
+    pub(crate) async fn submit(&self, operation: Operation, claim: Option<Claim>) -> Result<Committed, Busy> {
+        self.committer.submit(Submission { tenant: Arc::clone(&self.tenant), operation, claim }).await
+    }
+
+    pub(crate) async fn answer(&self, operation: Operation) -> Result<Answer, Refusal> {
+        self.submit(operation, None).await.unwrap().result
+    }
+
+    /// A message of `ana` in conversation `c`, sent now.
+    pub(crate) fn message(&self, id: &str, members: &Value) -> MessageEvent {
+        let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
+        let body = json!({"id": id, "members": members});
+        let salt = Digest::from_bytes([3; 32]);
+        MessageEvent {
+            message_id: MessageId::new(id).unwrap(),
+            channel: Channel::new("whatsapp").unwrap(),
+            conversation_id: ConversationId::new(text("conversation_id").unwrap_or("c".to_owned())).unwrap(),
+            actor_id: PrincipalId::new(text("actor_id").unwrap_or("ana".to_owned())).unwrap(),
+            sent_at: self.clock.now(),
+            direction: if text("direction").is_some() { Direction::Outbound } else { Direction::Inbound },
+            kind: if text("button_id").is_some() { MessageKind::Interactive } else { MessageKind::Text },
+            text: text("text"),
+            button_id: text("button_id"),
+            reply_to: text("reply_to").map(|id| MessageId::new(id).unwrap()),
+            forwarded: false,
+            transcript: None,
+            system: None,
+            expects_reply: true,
+            prompt_for: None,
+            correlation_id: None,
+            extensions: serde_json::Map::new(),
+            body_digest: keyed(&self.tenant.key, Purpose::Request, &canonical(&body)),
+            content_digest: commit(Purpose::Message, &salt, &canonical(&body)),
+            content_salt: salt,
+        }
+    }
+
+    pub(crate) async fn post(&self, id: &str, members: Value) -> Answer {
+        self.answer(Operation::Ingest(Box::new(self.message(id, &members)))).await.unwrap()
+    }
+
+    /// An open context of `ana` in conversation `c`.
+    pub(crate) async fn context(&self) -> ContextId {
+        match self.post("wamid.hello", json!({"text": "hello there"})).await {
+            Answer::Turn { context: Some(context), .. } => context.context_id,
+            other => panic!("no context was opened: {other:?}"),
+        }
+    }
+
+    pub(crate) fn spec(command: &str, target: Value) -> CommandSpec {
+        CommandSpec {
+            command_id: CommandId::new(command).unwrap(),
+            name: CommandName::new("order.cancel").unwrap(),
+            idempotency_key: IdempotencyKey::new(format!("key-{command}")).unwrap(),
+            raised_class: None,
+            target: Target::Clear(target),
+        }
+    }
+
+    /// Asks for a confirmation; returns the item and the ids of its buttons.
+    pub(crate) async fn ask(&self, context_id: &ContextId, command: &str) -> (ItemId, Vec<String>) {
+        let button = |title: &str, action| Button { title: title.to_owned(), action };
+        let ask = Ask {
+            context_id: context_id.clone(),
+            what: AskWhat::Confirmation(Self::spec(command, json!({"order_id": command}))),
+            prompt: ShownPrompt {
+                text: "Sure?".to_owned(),
+                buttons: vec![button("Yes", ButtonAction::Accept), button("No", ButtonAction::Refuse)],
+            },
+            supersede: true,
+            ttl_seconds: None,
+            correlation_id: None,
+        };
+        match self.answer(Operation::Ask(Box::new(ask))).await.unwrap() {
+            Answer::Asked { item, button_ids, .. } => (item.item_id, button_ids),
+            other => panic!("nothing was asked: {other:?}"),
+        }
+    }
+
+    pub(crate) fn bind(&self, context_id: &ContextId, command: &str, attempt: &str) -> Operation {
+        Operation::Bind(Box::new(Bind {
+            context_id: context_id.clone(),
+            attempt_id: AttemptId::new(attempt).unwrap(),
+            command: Self::spec(command, json!({"order_id": command})),
+            envelope: Envelope::Clear(json!({"command": command})),
+            message_ids: Vec::new(),
+            correlation_id: None,
+        }))
+    }
+
+    pub(crate) fn claim(&self, key: &str, request: &str) -> Claim {
+        let digest = |text: &str| keyed(&self.tenant.key, Purpose::Request, text.as_bytes());
+        Claim { key: digest(key), request: digest(request) }
+    }
+}
+
+/// The code of a turn's verdict.
+pub(crate) fn code(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Turn { verdict, .. } => verdict.code.as_str(),
+        _ => "no turn",
+    }
+}

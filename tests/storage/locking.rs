@@ -1,0 +1,77 @@
+//! The clock is read under the lock: waiting for it never makes an answer count that came too late (S3).
+
+use cscp::domain::operation::{Answer, Operation};
+use cscp::domain::refusal::Refusal;
+use serde_json::json;
+
+use crate::harness::{House, code};
+
+/// Holds the write lock, lets an operation queue behind it, lets the deadline pass, and releases.
+#[tokio::test]
+async fn an_answer_that_waited_for_the_lock_past_its_deadline_is_too_late() {
+    for round in 0..20 {
+        let house = House::new().await;
+        let context_id = house.context().await;
+        let (_, buttons) = house.ask(&context_id, "k").await;
+        house.clock.pass_seconds(299);
+        let held = house.store.begin().await.unwrap();
+        let message = house.message(&format!("wamid.{round}"), &json!({"button_id": buttons[0]}));
+        let waiting = house.answer(Operation::Ingest(Box::new(message)));
+        let release = async {
+            for _ in 0..50 {
+                tokio::task::yield_now().await;
+            }
+            house.clock.pass_seconds(1);
+            drop(held);
+        };
+        let (answer, ()) = tokio::join!(waiting, release);
+        assert_eq!(code(&answer.unwrap()), "expired", "exactly at the deadline it is over");
+    }
+}
+
+#[tokio::test]
+async fn a_binding_that_waited_for_the_lock_past_bind_by_is_refused() {
+    let house = House::new().await;
+    let context_id = house.context().await;
+    let (_, buttons) = house.ask(&context_id, "k").await;
+    assert_eq!(code(&house.post("wamid.yes", json!({"button_id": buttons[0]})).await), "confirmed");
+    let held = house.store.begin().await.unwrap();
+    let waiting = house.answer(house.bind(&context_id, "k", "one"));
+    let release = async {
+        for _ in 0..50 {
+            tokio::task::yield_now().await;
+        }
+        house.clock.pass_seconds(60);
+        drop(held);
+    };
+    let (answer, ()) = tokio::join!(waiting, release);
+    assert!(matches!(answer, Err(Refusal::ConfirmationExpired { .. })), "{answer:?}");
+}
+
+#[tokio::test]
+async fn one_microsecond_before_the_deadline_it_still_counts() {
+    let house = House::new().await;
+    let context_id = house.context().await;
+    let (_, buttons) = house.ask(&context_id, "k").await;
+    house.clock.pass(300_000_000 - 1);
+    assert_eq!(code(&house.post("wamid.yes", json!({"button_id": buttons[0]})).await), "confirmed");
+    house.clock.pass(60_000_000 - 1);
+    let bound = house.answer(house.bind(&context_id, "k", "one")).await;
+    assert!(matches!(bound, Ok(Answer::Bound { .. })), "{bound:?}");
+}
+
+#[tokio::test]
+async fn the_sweeper_makes_due_deadlines_durable() {
+    let house = House::new().await;
+    let context_id = house.context().await;
+    let (item_id, _) = house.ask(&context_id, "k").await;
+    house.clock.pass_seconds(300);
+    let now = cscp::domain::time::Clock::now(&*house.clock);
+    let due = house.store.due(now, 10).await.unwrap();
+    assert_eq!(due.len(), 1);
+    let sweep = cscp::domain::operation::Sweep { conversation_id: due[0].1.clone() };
+    house.answer(Operation::Sweep(sweep)).await.unwrap();
+    let item = house.store.item(&house.tenant.tenant_id, &item_id).await.unwrap().unwrap();
+    assert_eq!(item.state_word(), "expired");
+    assert!(house.store.due(now, 10).await.unwrap().is_empty());
+}

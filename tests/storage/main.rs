@@ -1,0 +1,7 @@
+//! The storage contract: what every database behind the port has to do, run against each of them.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+
+mod contract;
+mod harness;
+mod locking;
+mod tampering;

@@ -1,0 +1,61 @@
+//! A change of the record behind the program's back is found, and the right entry is named (S11).
+
+use cscp::service::verify_tenant;
+use serde_json::json;
+use sqlx::Connection as _;
+
+use crate::harness::House;
+
+async fn house_with_history() -> House {
+    let house = House::new().await;
+    let context_id = house.context().await;
+    for n in 0..5 {
+        let (_, buttons) = house.ask(&context_id, &format!("k{n}")).await;
+        house.post(&format!("wamid.{n}"), json!({"button_id": buttons[0]})).await;
+        house.answer(house.bind(&context_id, &format!("k{n}"), "one")).await.unwrap();
+    }
+    house
+}
+
+async fn tamper(house: &House, sql: &'static str) {
+    let url = format!("sqlite:{}", house.file().display());
+    let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    assert!(sqlx::query(sql).execute(&mut connection).await.unwrap().rows_affected() > 0, "{sql}");
+    connection.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn every_way_of_changing_the_log_is_found() {
+    let cases = [
+        ("UPDATE log_entries SET type = 'context.closed' WHERE seq = 7", 7),
+        ("UPDATE log_entries SET at = at + 1 WHERE seq = 7", 7),
+        ("UPDATE log_entries SET policy_hash = 'sha256:0' WHERE seq = 7", 7),
+        ("UPDATE log_entries SET prev_hash = zeroblob(32) WHERE seq = 7", 7),
+        ("UPDATE log_entries SET entry_hash = zeroblob(32) WHERE seq = 7", 7),
+        ("UPDATE log_entries SET payload_commitment = zeroblob(32) WHERE seq = 7", 7),
+        ("UPDATE log_payloads SET payload = replace(payload, 'ana', 'eve') WHERE seq = 7", 7),
+        ("UPDATE log_payloads SET salt = zeroblob(32) WHERE seq = 7", 7),
+        ("DELETE FROM log_entries WHERE seq = 7", 8),
+        ("UPDATE streams SET seq = seq - 1", 0),
+        ("UPDATE streams SET head_hash = zeroblob(32)", 0),
+    ];
+    for (sql, seq) in cases {
+        let house = house_with_history().await;
+        let tenant = &house.tenant.tenant_id;
+        assert!(verify_tenant(house.store.as_ref(), tenant).await.unwrap().broken.is_empty());
+        tamper(&house, sql).await;
+        let report = verify_tenant(house.store.as_ref(), tenant).await.unwrap();
+        assert_eq!(report.broken.len(), 1, "{sql}");
+        if seq > 0 {
+            assert_eq!(report.broken[0].1.seq, seq, "{sql}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_erased_payload_leaves_the_chain_whole() {
+    let house = house_with_history().await;
+    tamper(&house, "DELETE FROM log_payloads WHERE seq IN (3, 4)").await;
+    let report = verify_tenant(house.store.as_ref(), &house.tenant.tenant_id).await.unwrap();
+    assert_eq!((report.broken.len(), report.erased), (0, 2));
+}

@@ -23,11 +23,13 @@ pub(crate) struct Endpoint {
     pub(crate) needs_key: bool,
     /// Whether it takes a query string.
     pub(crate) takes_query: bool,
+    /// Whether its use case checks the scopes itself, because it writes down who was refused.
+    pub(crate) records_refusals: bool,
 }
 
 impl Endpoint {
     const fn new(method: &'static str, path: &'static str, scopes: &'static [Scope]) -> Self {
-        Self { method, path, scopes, for_agents: false, needs_key: false, takes_query: false }
+        Self { method, path, scopes, for_agents: false, needs_key: false, takes_query: false, records_refusals: false }
     }
 
     /// A read.
@@ -64,6 +66,12 @@ impl Endpoint {
     /// The same, with an `Idempotency-Key` required.
     pub(crate) const fn with_key(mut self) -> Self {
         self.needs_key = true;
+        self
+    }
+
+    /// The same, with scopes left to the use case: a refused look is evidence.
+    pub(crate) const fn refusals_recorded(mut self) -> Self {
+        self.records_refusals = true;
         self
     }
 

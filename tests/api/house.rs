@@ -71,7 +71,11 @@ pub(crate) fn watch() -> &'static Watch {
     WATCH.get_or_init(|| {
         let log = Log::default();
         let writer = log.clone();
-        tracing_subscriber::fmt().json().with_max_level(tracing::Level::DEBUG).with_writer(move || writer.clone()).init();
+        tracing_subscriber::fmt()
+            .json()
+            .with_max_level(tracing::Level::DEBUG)
+            .with_writer(move || writer.clone())
+            .init();
         let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().install_recorder().unwrap();
         Watch { log, metrics }
     })

@@ -16,11 +16,11 @@ async fn an_agent_reads_and_sets_intent_and_target_only() {
     let context = house.opened(&handler, "conv").await;
     let path = format!("/v1/contexts/{context}");
     let etag = agent.get(&path).await.expect(200).header("etag").unwrap().to_owned();
-    let patch =
+    let set_slots =
         |body, etag: &str| agent.ask("PATCH", &format!("{path}/slots")).header("if-match", etag).valid(&body).send();
-    let set = patch(json!({"active_intent": "order.cancel", "active_target": "8812"}), &etag).await.expect(200);
+    let set = set_slots(json!({"active_intent": "order.cancel", "active_target": "8812"}), &etag).await.expect(200);
     let etag = set.header("etag").unwrap().to_owned();
-    patch(json!({"work_item_id": "w-1"}), &etag).await.problem(403, "slot");
+    set_slots(json!({"work_item_id": "w-1"}), &etag).await.problem(403, "slot");
     agent.post("/v1/contexts/query", json!({})).await.expect(200);
 }
 

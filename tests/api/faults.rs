@@ -85,10 +85,10 @@ async fn routes_methods_parameters_and_headers_that_do_not_exist() {
         got.problem(400, "idempotency_key_malformed");
     }
     let slots = format!("/v1/contexts/{context}/slots");
-    let patch = || client.ask("PATCH", &slots).json(&json!({"active_intent": "x"}));
-    patch().send().await.problem(428, "if_match_missing");
-    patch().header("if-match", "*").send().await.problem(400, "if_match_malformed");
-    patch().header("if-match", "\"r99\"").send().await.problem(412, "revision_mismatch");
+    let set_slots = || client.ask("PATCH", &slots).json(&json!({"active_intent": "x"}));
+    set_slots().send().await.problem(428, "if_match_missing");
+    set_slots().header("if-match", "*").send().await.problem(400, "if_match_malformed");
+    set_slots().header("if-match", "\"r99\"").send().await.problem(412, "revision_mismatch");
     let echoed = client.ask("GET", "/healthz").header("x-request-id", "abc-123").send().await;
     assert_eq!(echoed.header("x-request-id"), Some("abc-123"));
     let number = client.ask("GET", "/healthz").header("x-request-id", "5511999990000").send().await;

@@ -56,10 +56,10 @@ async fn a_change_names_the_revision_it_is_based_on() {
     let path = format!("/v1/contexts/{context}/slots");
     let read = client.get(&format!("/v1/contexts/{context}")).await.expect(200);
     let etag = read.header("etag").unwrap().to_owned();
-    let patch = |body, etag: &str| client.ask("PATCH", &path).header("if-match", etag).valid(&body).send();
-    let changed = patch(json!({"active_intent": "order.cancel", "x_note": {"a": 1}}), &etag).await.expect(200);
+    let set_slots = |body, etag: &str| client.ask("PATCH", &path).header("if-match", etag).valid(&body).send();
+    let changed = set_slots(json!({"active_intent": "order.cancel", "x_note": {"a": 1}}), &etag).await.expect(200);
     assert_eq!(changed.body["slots"]["x_note"]["a"], 1);
-    let stale = patch(json!({"x_note": null}), &etag).await.problem(412, "revision_mismatch");
+    let stale = set_slots(json!({"x_note": null}), &etag).await.problem(412, "revision_mismatch");
     assert_eq!(format!("\"r{}\"", stale.body["revision"]), changed.header("etag").unwrap());
     let etag = changed.header("etag").unwrap().to_owned();
     let merge = client.ask("PATCH", &path).header("if-match", &etag);
@@ -67,8 +67,8 @@ async fn a_change_names_the_revision_it_is_based_on() {
     let after = merge.send().await.expect(200);
     assert!(after.body["slots"].get("x_note").is_none());
     let etag = after.header("etag").unwrap().to_owned();
-    patch(json!({"pending_confirmation": {}}), &etag).await.problem(422, "slot");
-    patch(json!({"colour": "red"}), &etag).await.problem(422, "slot");
+    set_slots(json!({"pending_confirmation": {}}), &etag).await.problem(422, "slot");
+    set_slots(json!({"colour": "red"}), &etag).await.problem(422, "slot");
 }
 
 #[tokio::test]

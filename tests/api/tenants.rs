@@ -29,14 +29,13 @@ async fn furnish(house: &House, client: &Client) -> Ids {
     let approval = client.post(&format!("/v1/contexts/{paying}/approvals"), pay).await.expect(201);
     let choosing = house.opened(client, "choosing").await;
     let choice = json!({
-        "options": [{"title": "um", "target": 1}, {"title": "outro", "target": 2}], "prompt": {"text": "Qual?"},
+        "options": [{"title": "um", "target": "1"}, {"title": "outro", "target": "2"}], "prompt": {"text": "Qual?"},
     });
     let choice = client.post(&format!("/v1/contexts/{choosing}/disambiguations"), choice).await.expect(201);
     client.put("/v1/principals/boss", json!({"kind": "person", "roles": ["approver"]})).await.expect(201);
     let query = EvidenceQuery { limit: 1, ..EvidenceQuery::default() };
     let entries = house.store.entries(&"s".to_owned().try_into().unwrap(), &query).await.unwrap();
-    let artifact = serde_json::to_value(&entries.items[0]).unwrap();
-    let artifact = artifact["artifact_id"].as_str().or(artifact["header"]["artifact_id"].as_str()).unwrap().to_owned();
+    let artifact = entries.items[0].header.artifact_id.to_string();
     let random = |prefix: &str| format!("{prefix}_{RANDOM}");
     BTreeMap::from([
         ("context_id", (open, random("ctx"))),
@@ -58,7 +57,7 @@ fn body(path: &str) -> Value {
         "transitions" => json!({"action": "close"}),
         "confirmations" | "approvals" => ask("cmd-x"),
         "disambiguations" => json!({
-            "options": [{"title": "um", "target": 1}, {"title": "outro", "target": 2}], "prompt": {"text": "Qual?"},
+            "options": [{"title": "um", "target": "1"}, {"title": "outro", "target": "2"}], "prompt": {"text": "Qual?"},
         }),
         "commands" => bind("cmd-x", &json!("wamid-x")),
         "prompt-message" => json!({"message_id": "wamid-y"}),
@@ -81,13 +80,13 @@ async fn on_every_route_anothers_id_is_answered_like_one_that_never_existed() {
     let other = house.client("b", CredentialKind::Admin, Some(&Scope::ALL), None).await;
     let mut tried = 0;
     for (template, methods) in document()["paths"].as_object().unwrap() {
-        let Some((name, (owned, random))) = ids.iter().find(|(name, _)| template.contains(&format!("{{{name}}}")))
+        let Some((name, (foreign, random))) = ids.iter().find(|(name, _)| template.contains(&format!("{{{name}}}")))
         else {
             continue;
         };
         for method in methods.as_object().unwrap().keys().map(|method| method.to_uppercase()) {
             let mut answers = Vec::new();
-            for id in [owned, random] {
+            for id in [foreign, random] {
                 let path = template.replace(&format!("{{{name}}}"), id);
                 let mut request = other.ask(&method, &path).fresh_key();
                 if method != "GET" {

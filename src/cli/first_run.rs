@@ -42,19 +42,19 @@ pub(super) async fn welcome(house: &House, address: SocketAddr) -> Result<(), Fa
 
 fn text(address: SocketAddr, handler: &str, operator: &str, auditor: &str) -> String {
     let scopes = |kind| Scope::defaults(kind).into_iter().map(Scope::as_str).collect::<Vec<_>>().join(" ");
-    let (handles, operates, audits) =
-        (scopes(CredentialKind::Handler), scopes(CredentialKind::Operator), scopes(CredentialKind::Auditor));
+    let [for_handler, for_operator, for_auditor] =
+        [CredentialKind::Handler, CredentialKind::Operator, CredentialKind::Auditor].map(scopes);
     format!(
         r#"
 A new database. The tenant "{TENANT}" was created for you to try things with.
 Its keys are shown now and never again:
 
   handler   {handler}
-            {handles}
+            {for_handler}
   operator  {operator}
-            {operates}
+            {for_operator}
   auditor   {auditor}
-            {audits}
+            {for_auditor}
 
 Try it. A message arrives, and you learn what it means:
 

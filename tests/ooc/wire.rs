@@ -19,7 +19,39 @@ async fn send(router: &Router, key: &str, method: &str, path: &str, body: Option
     let response = router.clone().oneshot(request.body(body).unwrap()).await.unwrap();
     let status = response.status();
     let bytes = axum::body::to_bytes(response.into_body(), 1 << 22).await.unwrap();
-    (status, serde_json::from_slice(&bytes).unwrap_or_default())
+    let answer = serde_json::from_slice(&bytes).unwrap_or_default();
+    hold_against_the_document(method, path, status, &answer);
+    (status, answer)
+}
+
+const PATHS: [&str; 5] = [
+    "/v1/ooc/query",
+    "/v1/ooc/commands/{command_id}/explanation",
+    "/v1/evidence/query",
+    "/v1/evidence/artifacts/{artifact_id}",
+    "/v1/evidence/frames/{context_frame_id}",
+];
+
+/// Every answer is one that `openapi.yaml` describes.
+fn hold_against_the_document(method: &str, path: &str, status: StatusCode, answer: &Value) {
+    let document: Value = serde_saphyr::from_str(include_str!("../../openapi.yaml")).unwrap();
+    let fits = |template: &&&str| {
+        let (template, path): (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
+        template.len() == path.len() && template.iter().zip(path).all(|(t, p)| t.starts_with('{') || *t == p)
+    };
+    let template = PATHS.iter().find(fits).unwrap();
+    let described = &document["paths"][template][method.to_lowercase()]["responses"][status.as_str()];
+    assert!(described.is_object(), "{status} at {template} is not described");
+    if status == StatusCode::OK {
+        let schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "components": document["components"],
+            "$ref": described["content"]["application/json"]["schema"]["$ref"],
+        });
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let errors: Vec<String> = validator.iter_errors(answer).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{template}: {errors:?}");
+    }
 }
 
 async fn ask(router: &Router, key: &str, path: &str, body: Value) -> (StatusCode, Value) {
@@ -106,6 +138,25 @@ async fn evidence_pages_artifacts_and_frames_answer_over_the_wire() {
     }
     let (status, problem) = ask(&router, &key, "/v1/evidence/query", json!({"cursor": "AAAA"})).await;
     assert_eq!((status, &problem["code"]), (StatusCode::BAD_REQUEST, &json!("bad_cursor")));
+}
+
+#[tokio::test]
+async fn every_query_answers_as_described_at_every_level() {
+    let (house, handler) = house().await;
+    let context_id = house.talk(&handler, "chat-2").await;
+    house.ask(&handler, &context_id, "cmd-2").await;
+    for kind in [CredentialKind::Handler, CredentialKind::Operator, CredentialKind::Auditor, CredentialKind::Admin] {
+        let (router, key) = house.wire(&house.caller(&handler.tenant, kind)).await;
+        for query in ["show active context", "list pending", "list blocked", "show history", "explain command"] {
+            for chat in [CONVERSATION, "chat-2", "chat-without-a-context"] {
+                let body = json!({"query": query, "conversation_id": chat, "command_id": "cmd-2"});
+                let (status, answer) = ask(&router, &key, "/v1/ooc/query", body).await;
+                let may = kind != CredentialKind::Handler || !matches!(query, "show history" | "explain command");
+                assert_eq!(status == StatusCode::OK, may, "{kind:?} {query}: {answer}");
+                assert!(!answer.to_string().contains("CANARY"));
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -19,7 +19,6 @@ pub(crate) enum CheckedBy {
 
 /// One operation as the wire sees it.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a yes or a no of its own")]
 pub(crate) struct Endpoint {
     /// `GET`, `POST`, `PUT` or `PATCH`.
     pub(crate) method: &'static str,

@@ -1,7 +1,5 @@
 //! The case files of the shipped packs, and how a wrong case is reported.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use super::{PackSource, run_cases};
 
 const CASES: [(&str, &str); 3] = [

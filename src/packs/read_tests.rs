@@ -1,7 +1,5 @@
 //! Reading one pack: strict text, form, and the hash that names it.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fmt::Write as _;
 use std::time::Instant;
 

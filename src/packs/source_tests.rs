@@ -1,7 +1,5 @@
 //! Reading a folder of packs and lexicons, with all complaints together.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::fs;
 
 use super::{MAX_FILE_BYTES, PackSource, shipped};

@@ -1,7 +1,5 @@
 //! What a command demands, and that the stricter of two demands is never the weaker.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use proptest::prelude::*;
 
 use super::{ApprovalRule, CommandRules, PolicyRef, SafetyClass};

@@ -1,7 +1,5 @@
 //! Each section of a pack refuses what would weaken it.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use serde_json::json;
 
 use super::select_tests::{pack, scope};

@@ -1,7 +1,5 @@
 //! Which pack applies where, and that two packs never compete silently.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use serde_json::{Value, json};
 
 use super::{LoadedPack, PolicyBook, PolicyPack, PolicyScope, SafetyClass};

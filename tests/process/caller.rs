@@ -29,6 +29,11 @@ impl Sent {
         Self { idempotency_key: Some(key.to_owned()), ..self }
     }
 
+    /// Its body as it is sent.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.body.as_ref().map(|body| body.to_string().into_bytes()).unwrap_or_default()
+    }
+
     /// A member of its body.
     pub(crate) fn member(&self, name: &str) -> &str {
         self.body.as_ref().and_then(|body| body[name].as_str()).unwrap_or_default()

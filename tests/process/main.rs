@@ -7,5 +7,6 @@ mod disk;
 mod folder;
 mod ledger;
 mod server;
+mod stopping;
 mod talk;
 mod waiting;

@@ -43,7 +43,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     println!("cscp listens on http://{address}");
     let server = axum::serve(listener, app).with_graceful_shutdown(until(stopped.clone()));
     let drained = tokio::select! {
-        served = server => served.map_err(Failure::new),
+        ended = server => ended.map_err(Failure::new),
         () = async { until(stopped).await; tokio::time::sleep(DRAIN).await; } => {
             tracing::warn!("some requests did not end in time");
             Ok(())

@@ -252,7 +252,7 @@ mod tests {
         let cases = [
             (json!({"message_id": "a", "colour": 1}), "unknown_field", "/colour"),
             (json!({"message_id": "a", "SECRET colour": 1}), "unknown_field", ""),
-            (json!({"message_id": "a", "x`, expected SECRET": 1}), "unknown_field", ""),
+            (json!({"message_id": "a", "x`, expected SECRET": 1}), "unknown_field", "/x"),
             (json!({}), "missing_field", "/message_id"),
             (json!({"message_id": 5}), "wrong_type", "/message_id"),
             (json!({"message_id": "SECRET\n"}), "invalid_value", "/message_id"),

@@ -13,20 +13,34 @@ pub(crate) struct Sent {
     method: Method,
     path: String,
     idempotency_key: Option<String>,
+    revision: Option<u64>,
     body: Option<Value>,
 }
 
 impl Sent {
+    pub(crate) fn new(method: Method, path: &str, body: Value) -> Self {
+        Self { method, path: path.to_owned(), idempotency_key: None, revision: None, body: Some(body) }
+    }
+
     pub(crate) fn get(path: &str) -> Self {
-        Self { method: Method::GET, path: path.to_owned(), idempotency_key: None, body: None }
+        Self { body: None, ..Self::new(Method::GET, path, Value::Null) }
     }
 
     pub(crate) fn post(path: &str, body: Value) -> Self {
-        Self { method: Method::POST, path: path.to_owned(), idempotency_key: None, body: Some(body) }
+        Self::new(Method::POST, path, body)
     }
 
     pub(crate) fn with_key(self, key: &str) -> Self {
         Self { idempotency_key: Some(key.to_owned()), ..self }
+    }
+
+    pub(crate) fn if_match(self, revision: u64) -> Self {
+        Self { revision: Some(revision), ..self }
+    }
+
+    /// Its body.
+    pub(crate) fn into_body(self) -> Value {
+        self.body.unwrap_or_default()
     }
 
     /// Its body as it is sent.
@@ -92,8 +106,12 @@ impl Caller {
         if let Some(key) = &sent.idempotency_key {
             request = request.header("Idempotency-Key", key);
         }
+        if let Some(revision) = sent.revision {
+            request = request.header("If-Match", format!("\"r{revision}\""));
+        }
         if let Some(body) = &sent.body {
-            request = request.json(body);
+            let form = if sent.method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+            request = request.header("Content-Type", form).body(body.to_string());
         }
         let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::caller::Caller;
-use crate::folder::Folder;
+use crate::folder::{Folder, say};
 use crate::server::Server;
 use crate::talk::Talk;
 use crate::waiting::pass;
@@ -71,6 +71,6 @@ async fn kill_9_under_load_loses_nothing_acknowledged() {
     folder.expect_sound().await;
     let (turns, bindings) = (sum(&talks, |talk| talk.ledger.turns()), sum(&talks, |talk| talk.ledger.bindings()));
     let unknown = sum(&talks, |talk| talk.unknown);
-    println!("{ROUNDS} kills: {turns} turns and {bindings} bindings acknowledged, {unknown} requests cut off");
+    say(&format!("{ROUNDS} kills: {turns} turns and {bindings} bindings acknowledged, {unknown} requests cut off"));
     assert!(unknown >= UNKNOWN_AT_LEAST && bindings >= BINDINGS_AT_LEAST, "{unknown} cut off, {bindings} bound");
 }

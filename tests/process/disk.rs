@@ -78,9 +78,7 @@ async fn a_full_disk_is_503_and_recovers_without_help() {
         let read = in_time(&caller, &Sent::get(&format!("/v1/contexts/{context_id}"))).await.done();
         assert_eq!(read.text("/context_id"), context_id, "{sent:?}");
     }
-    for path in ["/healthz", "/readyz"] {
-        assert_eq!(in_time(&caller, &Sent::get(path)).await.status, 200, "{path}");
-    }
+    in_time(&caller, &Sent::get("/healthz")).await.done();
 
     make_room(&server);
     let again = until("work is taken again", ANSWERS_WITHIN, async || {

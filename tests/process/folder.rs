@@ -1,5 +1,6 @@
 //! A folder of its own for each test, and the program run in it by hand.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -123,7 +124,12 @@ pub(crate) fn has_tool(name: &str, untested: &str) -> bool {
     let found = program(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     let found = found.is_ok_and(|status| status.success());
     if !found {
-        eprintln!("##### NOT TESTED, because there is no {name}: {untested}");
+        say(&format!("##### NOT TESTED, because there is no {name}: {untested}"));
     }
     found
+}
+
+/// Says something in the run's output whether the test passes or not; what is printed is kept back when it does.
+pub(crate) fn say(text: &str) {
+    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
 }

@@ -13,7 +13,7 @@ use crate::waiting::until;
 
 const LISTENS: &str = "cscp listens on ";
 /// A debug build on a machine that is busy with other tests.
-const STARTS_WITHIN: Duration = Duration::from_secs(60);
+const STARTS_WITHIN: Duration = Duration::from_mins(1);
 
 /// A running server.
 pub(crate) struct Server {
@@ -69,10 +69,10 @@ impl Server {
         ];
         // Made before it is waited for, so that it is stopped when the waiting fails.
         let mut server = Self { child, base: String::new(), said, logged, readers };
-        match base.recv_timeout(STARTS_WITHIN) {
-            Ok(base) => server.base = base,
-            Err(_) => panic!("the server did not start: {}{}", server.said(), server.logged()),
-        }
+        let Ok(base) = base.recv_timeout(STARTS_WITHIN) else {
+            panic!("the server did not start: {}{}", server.said(), server.logged());
+        };
+        server.base = base;
         server
     }
 

@@ -42,13 +42,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     tracing::info!(http.address = %address, "listening");
     println!("cscp listens on http://{address}");
     let server = axum::serve(listener, app).with_graceful_shutdown(until(stopped.clone()));
-    let drained = tokio::select! {
-        ended = server => ended.map_err(Failure::new),
-        () = async { until(stopped).await; tokio::time::sleep(DRAIN).await; } => {
-            tracing::warn!("some requests did not end in time");
-            Ok(())
-        }
-    };
+    let drained = drain(server.into_future(), stopped).await;
     sweeper.abort();
     house.close().await?;
     if let Some(metrics) = metrics {
@@ -57,6 +51,23 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     drained?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Serves until it is told to stop and every request has ended, or the time for that is over.
+async fn drain(
+    server: impl Future<Output = std::io::Result<()>>,
+    stopped: watch::Receiver<bool>,
+) -> Result<(), Failure> {
+    let mut server = std::pin::pin!(server);
+    tokio::select! {
+        ended = &mut server => return ended.map_err(Failure::new),
+        () = until(stopped) => {}
+    }
+    if let Ok(ended) = tokio::time::timeout(DRAIN, server).await {
+        return ended.map_err(Failure::new);
+    }
+    tracing::warn!("some requests did not end in time");
+    Ok(())
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {

@@ -147,8 +147,8 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
     let mut text = String::new();
     for segment in path {
         match segment {
-            Segment::Seq { index } => text.push_str(&format!("/{index}")),
-            Segment::Map { key } if is_plain_name(key) => text.push_str(&format!("/{key}")),
+            Segment::Seq { index } => text.extend(["/", &index.to_string()]),
+            Segment::Map { key } if is_plain_name(key) => text.extend(["/", key]),
             Segment::Map { .. } | Segment::Enum { .. } | Segment::Unknown => break,
         }
     }

@@ -1,7 +1,5 @@
 //! The schema and the types agree, and no pack makes the reader panic.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

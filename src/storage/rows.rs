@@ -35,10 +35,16 @@ pub(super) fn changed(world: &World, mut take: impl FnMut(Row)) {
     touched.frames.iter().filter_map(|id| world.frames.get(id)).cloned().map(Row::Frame).for_each(&mut take);
 }
 
+/// What loaded rows refer to.
+#[derive(Default)]
+pub(super) struct Referred {
+    pub(super) principals: Vec<(TenantId, PrincipalId)>,
+    pub(super) items: Vec<(TenantId, ItemId)>,
+}
+
 /// Principals and items that loaded rows refer to, and that a decision may look at.
-pub(super) fn referred(rows: &[(TenantId, Row)]) -> (Vec<(TenantId, PrincipalId)>, Vec<(TenantId, ItemId)>) {
-    let mut principals = Vec::new();
-    let mut items = Vec::new();
+pub(super) fn referred(rows: &[(TenantId, Row)]) -> Referred {
+    let Referred { mut principals, mut items } = Referred::default();
     for (tenant_id, row) in rows {
         match row {
             Row::Context(context) => principals.push((tenant_id.clone(), context.actor_id.clone())),
@@ -56,5 +62,5 @@ pub(super) fn referred(rows: &[(TenantId, Row)]) -> (Vec<(TenantId, PrincipalId)
     principals.dedup();
     items.sort();
     items.dedup();
-    (principals, items)
+    Referred { principals, items }
 }

@@ -71,7 +71,11 @@ pub(crate) fn watch() -> &'static Watch {
     WATCH.get_or_init(|| {
         let log = Log::default();
         let writer = log.clone();
-        tracing_subscriber::fmt().json().with_max_level(tracing::Level::DEBUG).with_writer(move || writer.clone()).init();
+        tracing_subscriber::fmt()
+            .json()
+            .with_max_level(tracing::Level::DEBUG)
+            .with_writer(move || writer.clone())
+            .init();
         let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().install_recorder().unwrap();
         Watch { log, metrics }
     })
@@ -98,13 +102,18 @@ impl House {
 
     /// A server whose writer has not begun.
     pub(crate) async fn idle(limits: Limits, config: HttpConfig) -> Self {
+        Self::under(&PackSource::Shipped, limits, config).await
+    }
+
+    /// The same under packs of one's own.
+    pub(crate) async fn under(packs: &PackSource, limits: Limits, config: HttpConfig) -> Self {
         watch();
         let folder = tempfile::tempdir().unwrap();
         let clock = TestClock(Arc::new(Mutex::new(START)));
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let path = folder.path().join("cscp.db");
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, Arc::clone(&shared)).await.unwrap());
-        let rules = Arc::new(PackSource::Shipped.load().unwrap());
+        let rules = Arc::new(packs.load().unwrap());
         let (committer, writer) =
             Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(SystemEntropy), limits);
         let service = Service::new(Arc::clone(&store), committer, rules, shared, Box::new(SystemEntropy));
@@ -201,8 +210,10 @@ impl House {
     pub(crate) async fn confirmed(&self, client: &Client, conversation: &str) -> (String, Value) {
         let context = self.opened(client, conversation).await;
         let command = fresh("cmd");
-        self.asked(client, &context, ask(&command)).await;
-        let yes = self.message(conversation, "sim");
+        let asked = self.asked(client, &context, ask(&command)).await;
+        let mut yes = self.message(conversation, "Sim");
+        yes["kind"] = json!("interactive");
+        yes["button_id"] = asked.body["button_ids"][0].clone();
         let got = client.post("/v1/messages", yes.clone()).await.expect(200);
         assert_eq!(got.text("/verdict/code"), "confirmed");
         (context, bind(&command, &yes["message_id"]))

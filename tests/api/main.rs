@@ -1,8 +1,7 @@
 //! The wire, end to end: an in-process server over SQLite, a clock that tests move, and a client that holds every
 //! request it should and every answer it gets against `openapi.yaml`.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test stops at the first surprise")]
-#![expect(clippy::missing_panics_doc, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod agents;
 mod approvals;
@@ -13,5 +12,6 @@ mod flow;
 mod house;
 mod lists;
 mod messages;
+mod paces;
 mod repeats;
 mod tenants;

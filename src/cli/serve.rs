@@ -110,6 +110,8 @@ async fn metrics_server(
             "cannot offer metrics on {address}: {error}; choose another with --metrics-listen, or off"
         ))
     })?;
+    let address = listener.local_addr().map_err(Failure::new)?;
+    tracing::info!(metrics.address = %address, "offering metrics");
     tokio::spawn(upkeep(handle.clone()));
     let app = Router::new().route("/metrics", get(move || std::future::ready(handle.render())));
     let served = async move {

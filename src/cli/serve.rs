@@ -14,8 +14,9 @@ use super::{Failure, first_run, open};
 use crate::config::{MetricsListen, ServeSettings, Settings};
 use crate::http::{HttpConfig, router};
 
-/// How long requests that were accepted may take after a stop was asked for.
-const DRAIN: Duration = Duration::from_secs(30);
+/// How long requests that were accepted may take after a stop was asked for: less than the ten seconds after which
+/// containers are killed.
+const DRAIN: Duration = Duration::from_secs(8);
 /// How often histograms fold what they have collected.
 const UPKEEP: Duration = Duration::from_secs(5);
 

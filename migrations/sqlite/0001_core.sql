@@ -118,11 +118,11 @@ CREATE TABLE messages (
     tenant_id       TEXT    NOT NULL,
     message_key     BLOB    NOT NULL CHECK (length(message_key) = 32),
     conversation_id TEXT    NOT NULL,
-    received_at     INTEGER NOT NULL,
+    keep_until      INTEGER NOT NULL,
     body            TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, message_key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX messages_by_age ON messages (received_at);
+CREATE INDEX messages_by_age ON messages (keep_until);
 
 CREATE TABLE principals (
     tenant_id      TEXT    NOT NULL,

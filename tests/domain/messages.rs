@@ -22,6 +22,11 @@ pub(crate) fn message_id(name: &str) -> MessageId {
     MessageId::new(name).unwrap()
 }
 
+/// The dedupe key of a message of the default channel.
+pub(crate) fn message_key_of(name: &str) -> Digest {
+    message_key(&crate::harness::empty_world().tenant_key, &Channel::default(), &message_id(name))
+}
+
 /// The customer of most scenarios.
 pub(crate) const ANA: &str = "ana";
 /// Where Ana writes.

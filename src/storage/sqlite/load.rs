@@ -157,7 +157,7 @@ pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> R
 fn name(lists: &mut Lists<11>, want: &Want) {
     let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
     needs.context.iter().for_each(|id| lists.add(3, json!([tenant, id])));
-    for item in &needs.items {
+    for item in needs.items.iter().chain(&needs.seen) {
         match item {
             ItemRef::Id(id) => lists.add(4, json!([tenant, id])),
             ItemRef::Nonce(digest) => lists.add(5, json!([tenant, digest])),

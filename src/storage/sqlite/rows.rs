@@ -14,6 +14,15 @@ use crate::storage::{ApiKey, StorageError, Tenant};
 /// A database error as callers can act on it. The text names the kind of failure and no data.
 #[expect(clippy::needless_pass_by_value, reason = "passed to map_err")]
 pub(super) fn unavailable(error: sqlx::Error) -> StorageError {
+    // A broken constraint is a bug or a foreign hand, and no repetition mends it.
+    if let sqlx::Error::Database(database) = &error
+        && !matches!(database.kind(), sqlx::error::ErrorKind::Other)
+    {
+        return StorageError::Inconsistent {
+            table: "unknown",
+            what: "a constraint of the schema was broken".to_owned(),
+        };
+    }
     let what = match &error {
         sqlx::Error::Database(database) => match database.code() {
             Some(code) => format!("SQLite error {code}"),

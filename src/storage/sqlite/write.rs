@@ -57,7 +57,7 @@ const COMMANDS: &str = "
 
 const MESSAGES: &str = "
     -- sqlite: write.messages
-    INSERT INTO messages (tenant_id, message_key, conversation_id, received_at, body)
+    INSERT INTO messages (tenant_id, message_key, conversation_id, keep_until, body)
     SELECT value->>0, unhex(value->>1), value->>2, value->>3, value->>4 FROM json_each(?1) WHERE true";
 
 const PRINCIPALS: &str = "
@@ -213,8 +213,8 @@ fn add_row(values: &mut Values, tenant_id: &TenantId, row: &Row) {
             values.add(COMMANDS, row);
         }
         Row::Message(message) => {
-            let received_at = message.received_at.as_micros();
-            let row = json!([tenant_id, message.message_key, message.conversation_id, received_at, text(message)]);
+            let keep_until = message.keep_until.as_micros();
+            let row = json!([tenant_id, message.message_key, message.conversation_id, keep_until, text(message)]);
             values.add(MESSAGES, row);
         }
         Row::Principal(principal) => add_principal(values, tenant_id, principal),

@@ -19,23 +19,23 @@ pub(super) fn put(world: &mut World, row: Row) {
 }
 
 /// Hands over every row that events have changed.
-pub(super) fn changed(world: &World, mut take: impl FnMut(Row)) {
-    let touched = &world.touched;
-    for id in &touched.conversations {
-        if let Some(conversation) = world.conversations.get(id) {
-            take(Row::Conversation(id.clone(), conversation.clone()));
+pub(super) fn changed(mut world: World, mut take: impl FnMut(Row)) {
+    let touched = std::mem::take(&mut world.touched);
+    for id in touched.conversations {
+        if let Some(conversation) = world.conversations.remove(&id) {
+            take(Row::Conversation(id, conversation));
         }
     }
-    touched.contexts.iter().filter_map(|id| world.contexts.get(id)).cloned().map(Row::Context).for_each(&mut take);
-    touched.items.iter().filter_map(|id| world.items.get(id)).cloned().map(Row::Item).for_each(&mut take);
-    touched.commands.iter().filter_map(|id| world.commands.get(id)).cloned().map(Row::Command).for_each(&mut take);
-    touched.messages.iter().filter_map(|key| world.messages.get(key)).cloned().map(Row::Message).for_each(&mut take);
-    let principals = touched.principals.iter().filter_map(|id| world.principals.get(id));
-    principals.cloned().map(Row::Principal).for_each(&mut take);
-    touched.frames.iter().filter_map(|id| world.frames.get(id)).cloned().map(Row::Frame).for_each(&mut take);
+    touched.contexts.iter().filter_map(|id| world.contexts.remove(id)).map(Row::Context).for_each(&mut take);
+    touched.items.iter().filter_map(|id| world.items.remove(id)).map(Row::Item).for_each(&mut take);
+    touched.commands.iter().filter_map(|id| world.commands.remove(id)).map(Row::Command).for_each(&mut take);
+    touched.messages.iter().filter_map(|key| world.messages.remove(key)).map(Row::Message).for_each(&mut take);
+    touched.principals.iter().filter_map(|id| world.principals.remove(id)).map(Row::Principal).for_each(&mut take);
+    touched.frames.iter().filter_map(|id| world.frames.remove(id)).map(Row::Frame).for_each(&mut take);
 }
 
-/// Principals and items that loaded rows refer to, and that a decision may look at.
+/// Approvers and items that only the bodies of loaded rows name, and that a decision may look at. Actors came along
+/// with their contexts.
 pub(super) fn referred(rows: &[(TenantId, Row)]) -> (Vec<(TenantId, PrincipalId)>, Vec<(TenantId, ItemId)>) {
     let mut principals = Vec::new();
     let mut items = Vec::new();

@@ -66,7 +66,7 @@ impl Writer {
     }
 
     async fn commit(&mut self, batch: Vec<Waiting>) {
-        let submissions: Vec<Submission> = batch.iter().map(|waiting| waiting.submission.clone()).collect();
+        let submissions: Vec<&Submission> = batch.iter().map(|waiting| &waiting.submission).collect();
         match self.attempt(&submissions).await {
             Ok(results) => self.answer(batch, results),
             Err(Failed::Before(_)) if batch.len() > 1 => self.one_by_one(batch).await,
@@ -78,7 +78,7 @@ impl Writer {
     /// The database refused the batch, so each operation stands for itself.
     async fn one_by_one(&mut self, batch: Vec<Waiting>) {
         for waiting in batch {
-            match self.attempt(std::slice::from_ref(&waiting.submission)).await {
+            match self.attempt(&[&waiting.submission]).await {
                 Ok(results) => self.answer(vec![waiting], results),
                 Err(Failed::Before(error) | Failed::InDoubt(error)) => refuse(vec![waiting], &error),
             }
@@ -100,8 +100,8 @@ impl Writer {
     }
 
     /// One transaction: lock, load, read the clock, decide, write, commit. `None` for what another process holds.
-    async fn attempt(&mut self, submissions: &[Submission]) -> Result<Vec<Option<Committed>>, Failed> {
-        let wants: Vec<Want> = submissions.iter().map(want).collect();
+    async fn attempt(&mut self, submissions: &[&Submission]) -> Result<Vec<Option<Committed>>, Failed> {
+        let wants: Vec<Want> = submissions.iter().copied().map(want).collect();
         let mut transaction = self.store.begin().await?;
         let mut loaded = transaction.load(&wants).await?;
         let (principals, items) = rows::referred(&loaded.rows);
@@ -148,7 +148,7 @@ struct Work {
 }
 
 impl Work {
-    fn new(submissions: &[Submission], loaded: Loaded, now: Timestamp) -> Self {
+    fn new(submissions: &[&Submission], loaded: Loaded, now: Timestamp) -> Self {
         let mut worlds: BTreeMap<TenantId, World> = BTreeMap::new();
         for submission in submissions {
             let tenant = &submission.tenant;
@@ -268,7 +268,7 @@ impl Work {
             }
         }
         for (tenant_id, world) in self.worlds {
-            rows::changed(&world, |row: Row| writes.rows.push((tenant_id.clone(), row)));
+            rows::changed(world, |row: Row| writes.rows.push((tenant_id.clone(), row)));
         }
         writes
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
 
-use super::rows::{body, digest, head, unavailable};
+use super::rows::{Rows, body, digest, head, unavailable};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
@@ -105,21 +105,21 @@ const LOAD_MORE: &str = "
         CROSS JOIN items AS i ON i.tenant_id = w.value->>0 AND i.item_id = w.value->>1";
 
 /// Parameters of a statement: one JSON array each.
-struct Lists<const N: usize>([Vec<Value>; N]);
+struct Lists<const N: usize>([Rows; N]);
 
 impl<const N: usize> Lists<N> {
     fn new() -> Self {
-        Self(std::array::from_fn(|_| Vec::new()))
+        Self(std::array::from_fn(|_| Rows::default()))
     }
 
-    fn add(&mut self, list: usize, value: Value) {
-        self.0[list - 1].push(value);
+    fn add(&mut self, list: usize, row: &impl Serialize) {
+        self.0[list - 1].add(row);
     }
 
     async fn fetch(self, sql: &'static str, connection: &mut SqliteConnection) -> Result<Vec<SqliteRow>, StorageError> {
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for list in self.0 {
-            query = query.bind(Value::Array(list).to_string());
+            query = query.bind(list.into_array());
         }
         query.fetch_all(connection).await.map_err(unavailable)
     }
@@ -141,8 +141,8 @@ pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> R
         }
         name(&mut lists, want);
     }
-    keys.iter().for_each(|(tenant, kind, key)| lists.add(1, json!([tenant, kind, key])));
-    conversations.iter().for_each(|(tenant, id)| lists.add(2, json!([tenant, id])));
+    keys.iter().for_each(|(tenant, kind, key)| lists.add(1, &(tenant, kind, key)));
+    conversations.iter().for_each(|(tenant, id)| lists.add(2, &(tenant, id)));
     let mut loaded = Loaded { streams: streams.into_iter().map(Some).collect(), ..Loaded::default() };
     for row in lists.fetch(LOAD, connection).await? {
         take(&mut loaded, &row)?;
@@ -152,19 +152,19 @@ pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> R
 
 fn name(lists: &mut Lists<11>, want: &Want) {
     let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
-    needs.context.iter().for_each(|id| lists.add(3, json!([tenant, id])));
+    needs.context.iter().for_each(|id| lists.add(3, &(tenant, id)));
     for item in &needs.items {
         match item {
-            ItemRef::Id(id) => lists.add(4, json!([tenant, id])),
-            ItemRef::Nonce(digest) => lists.add(5, json!([tenant, digest])),
-            ItemRef::Prompt(message_id) => lists.add(6, json!([tenant, message_id])),
+            ItemRef::Id(id) => lists.add(4, &(tenant, id)),
+            ItemRef::Nonce(digest) => lists.add(5, &(tenant, digest)),
+            ItemRef::Prompt(message_id) => lists.add(6, &(tenant, message_id)),
         }
     }
-    needs.command.iter().for_each(|id| lists.add(7, json!([tenant, id])));
-    needs.idempotency_key.iter().for_each(|key| lists.add(8, json!([tenant, key])));
-    needs.messages.iter().for_each(|key| lists.add(9, json!([tenant, key])));
-    needs.principals.iter().for_each(|id| lists.add(10, json!([tenant, id])));
-    want.claim.iter().for_each(|key| lists.add(11, json!([tenant, key])));
+    needs.command.iter().for_each(|id| lists.add(7, &(tenant, id)));
+    needs.idempotency_key.iter().for_each(|key| lists.add(8, &(tenant, key)));
+    needs.messages.iter().for_each(|key| lists.add(9, &(tenant, key)));
+    needs.principals.iter().for_each(|id| lists.add(10, &(tenant, id)));
+    want.claim.iter().for_each(|key| lists.add(11, &(tenant, key)));
 }
 
 /// The streams that each want needs; a name that nothing answers to adds none.
@@ -173,18 +173,18 @@ async fn locate(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Vec
     let mut lists = Lists::<5>::new();
     for (position, want) in wants.iter().enumerate() {
         let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
-        needs.context.iter().for_each(|id| lists.add(1, json!([position, tenant, id])));
+        needs.context.iter().for_each(|id| lists.add(1, &(position, tenant, id)));
         for item in &needs.items {
             match item {
-                ItemRef::Id(id) => lists.add(2, json!([position, tenant, id])),
-                ItemRef::Nonce(digest) => lists.add(3, json!([position, tenant, digest])),
-                ItemRef::Prompt(message_id) => lists.add(4, json!([position, tenant, message_id])),
+                ItemRef::Id(id) => lists.add(2, &(position, tenant, id)),
+                ItemRef::Nonce(digest) => lists.add(3, &(position, tenant, digest)),
+                ItemRef::Prompt(message_id) => lists.add(4, &(position, tenant, message_id)),
             }
         }
         let named = needs.command.iter().filter(|_| needs.lock_command);
-        named.for_each(|id| lists.add(5, json!([position, tenant, id])));
+        named.for_each(|id| lists.add(5, &(position, tenant, id)));
     }
-    if lists.0.iter().all(Vec::is_empty) {
+    if lists.0.iter().all(Rows::is_empty) {
         return Ok(streams);
     }
     for row in lists.fetch(LOCATE, connection).await? {
@@ -239,8 +239,8 @@ pub(super) async fn load_more(
         return Ok(Vec::new());
     }
     let mut lists = Lists::<2>::new();
-    principals.iter().for_each(|(tenant, id)| lists.add(1, json!([tenant, id])));
-    items.iter().for_each(|(tenant, id)| lists.add(2, json!([tenant, id])));
+    principals.iter().for_each(|(tenant, id)| lists.add(1, &(tenant, id)));
+    items.iter().for_each(|(tenant, id)| lists.add(2, &(tenant, id)));
     let mut loaded = Loaded::default();
     for row in lists.fetch(LOAD_MORE, connection).await? {
         take(&mut loaded, &row)?;

@@ -41,15 +41,13 @@ pub(super) fn referred(rows: &[(TenantId, Row)]) -> (Vec<(TenantId, PrincipalId)
     let mut items = Vec::new();
     for (tenant_id, row) in rows {
         match row {
-            Row::Context(context) => principals.push((tenant_id.clone(), context.actor_id.clone())),
             Row::Item(item) => {
-                principals.push((tenant_id.clone(), item.actor_id.clone()));
                 if let Question::Approval { approvals, .. } = &item.question {
                     principals.extend(approvals.iter().map(|given| (tenant_id.clone(), given.approver_id.clone())));
                 }
             }
             Row::Message(message) => items.extend(message.verdict.item_id.clone().map(|id| (tenant_id.clone(), id))),
-            Row::Conversation(..) | Row::Command(_) | Row::Principal(_) | Row::Frame(_) => {}
+            Row::Conversation(..) | Row::Context(_) | Row::Command(_) | Row::Principal(_) | Row::Frame(_) => {}
         }
     }
     principals.sort();

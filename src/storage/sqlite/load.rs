@@ -33,7 +33,8 @@ const LOCATE: &str = "
 
 /// Everything that decisions of a batch may look at, in one statement: the database is asked once per batch.
 ///
-/// `row` tells what `body` is. An item brings its context along, because a deadline is the earlier of both.
+/// `row` tells what `body` is. An item brings its context along, because a deadline is the earlier of both, and a
+/// context its actor, because an identity that changed voids what was asked before; an item's actor is its context's.
 const LOAD: &str = "
     -- sqlite: load.rows
     WITH wanted_items (tenant_id, item_id) AS (
@@ -66,6 +67,11 @@ const LOAD: &str = "
         UNION
         SELECT i.tenant_id, i.context_id FROM wanted_items AS w
             CROSS JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id
+    ), wanted_principals (tenant_id, principal_id) AS (
+        SELECT w.value->>0, w.value->>1 FROM json_each(?10) AS w
+        UNION
+        SELECT c.tenant_id, c.actor_id FROM wanted_contexts AS w
+            CROSS JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id
     )
     SELECT 'head' AS row, s.tenant_id, s.kind AS a, s.key AS b, s.stream_id AS c, s.seq, s.last_at, s.head_hash AS h,
            NULL AS body
@@ -90,8 +96,8 @@ const LOAD: &str = "
     SELECT 'message', m.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, m.body FROM json_each(?9) AS w
         CROSS JOIN messages AS m ON m.tenant_id = w.value->>0 AND m.message_key = unhex(w.value->>1)
     UNION ALL
-    SELECT 'principal', p.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, p.body FROM json_each(?10) AS w
-        CROSS JOIN principals AS p ON p.tenant_id = w.value->>0 AND p.principal_id = w.value->>1
+    SELECT 'principal', p.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, p.body FROM wanted_principals AS w
+        CROSS JOIN principals AS p ON p.tenant_id = w.tenant_id AND p.principal_id = w.principal_id
     UNION ALL
     SELECT 'claim', c.tenant_id, NULL, NULL, NULL, NULL, NULL, c.claim_key, c.body FROM json_each(?11) AS w
         CROSS JOIN claims AS c ON c.tenant_id = w.value->>0 AND c.claim_key = unhex(w.value->>1)";

@@ -85,7 +85,7 @@ impl Writer {
     }
 
     async fn commit(&mut self, batch: Vec<Waiting>) {
-        let submissions: Vec<Submission> = batch.iter().map(|waiting| waiting.submission.clone()).collect();
+        let submissions: Vec<&Submission> = batch.iter().map(|waiting| &waiting.submission).collect();
         match self.attempt(&submissions).await {
             Ok(results) => self.answer(batch, results),
             Err(Failed::Before(_)) if batch.len() > 1 => self.one_by_one(batch).await,
@@ -97,7 +97,7 @@ impl Writer {
     /// The database refused the batch, so each operation stands for itself.
     async fn one_by_one(&mut self, batch: Vec<Waiting>) {
         for waiting in batch {
-            match self.attempt(std::slice::from_ref(&waiting.submission)).await {
+            match self.attempt(&[&waiting.submission]).await {
                 Ok(results) => self.answer(vec![waiting], results),
                 Err(failed) => self.refuse(vec![waiting], &failed.into_inner()),
             }
@@ -127,8 +127,8 @@ impl Writer {
     }
 
     /// One transaction: lock, load, read the clock, decide, write, commit. `None` for what another process holds.
-    async fn attempt(&mut self, submissions: &[Submission]) -> Result<Vec<Option<Committed>>, Failed> {
-        let wants: Vec<Want> = submissions.iter().map(want).collect();
+    async fn attempt(&mut self, submissions: &[&Submission]) -> Result<Vec<Option<Committed>>, Failed> {
+        let wants: Vec<Want> = submissions.iter().copied().map(want).collect();
         let mut transaction = self.store.begin().await.map_err(Failed::ToBegin)?;
         let mut loaded = transaction.load(&wants).await?;
         let referred = rows::referred(&loaded.rows);
@@ -169,7 +169,7 @@ struct Work {
 }
 
 impl Work {
-    fn new(submissions: &[Submission], loaded: Loaded, now: Timestamp) -> Self {
+    fn new(submissions: &[&Submission], loaded: Loaded, now: Timestamp) -> Self {
         let mut worlds: BTreeMap<TenantId, World> = BTreeMap::new();
         for submission in submissions {
             let tenant = &submission.tenant;
@@ -291,7 +291,7 @@ impl Work {
             }
         }
         for (tenant_id, world) in self.worlds {
-            rows::changed(&world, |row: Row| writes.rows.push((tenant_id.clone(), row)));
+            rows::changed(world, |row: Row| writes.rows.push((tenant_id.clone(), row)));
         }
         writes
     }

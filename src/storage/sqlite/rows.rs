@@ -1,5 +1,6 @@
 //! Rows as SQLite returns them: parsed, not trusted.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
@@ -10,6 +11,30 @@ use crate::domain::id::{ArtifactId, ConversationId, KeyId, PrincipalId, StreamId
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::{EntryBody, Header, LogEntry, Payload, StreamHead};
 use crate::storage::{ApiKey, StorageError, Tenant};
+
+/// Rows for a statement that takes them as one JSON array. Written as they come: no tree of values in between.
+#[derive(Debug, Default)]
+pub(super) struct Rows(String);
+
+impl Rows {
+    /// Adds a row, a tuple of its columns.
+    pub(super) fn add(&mut self, row: &impl Serialize) {
+        self.0.push(if self.0.is_empty() { '[' } else { ',' });
+        // What cannot be written leaves an array that SQLite refuses, and with it the batch.
+        self.0.push_str(&serde_json::to_string(row).unwrap_or_default());
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The array.
+    pub(super) fn into_array(mut self) -> String {
+        self.0.push_str(if self.0.is_empty() { "[]" } else { "]" });
+        self.0
+    }
+}
 
 /// A database error as callers can act on it. The text names the kind of failure and no data.
 #[expect(clippy::needless_pass_by_value, reason = "passed to map_err")]

@@ -340,6 +340,8 @@ impl<'a> Ids<'a> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -348,6 +350,18 @@ mod tests {
         assert_eq!(ConversationId::new(""), Err(IdError::Empty));
         assert_eq!(ConversationId::new("a\nb"), Err(IdError::ControlCharacter));
         assert_eq!(TenantId::new("x".repeat(65)), Err(IdError::TooLong { max_bytes: 64 }));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_an_id_or_refused(text in "\\PC{0,40}|(cnf|apr|dis|ctx|frm)_[0-9a-f]{30,34}") {
+            if let Some(id) = ItemId::parse(&text) {
+                prop_assert_eq!(id.as_str(), text.as_str());
+                prop_assert!(text.starts_with(id.kind().prefix()));
+            }
+            prop_assert_eq!(ContextId::parse(&text).is_some(), text.starts_with("ctx_") && text.len() == 36);
+            prop_assert_eq!(ConversationId::new(text.clone()).is_ok(), !text.is_empty() && text.len() <= 256);
+        }
     }
 
     #[test]

@@ -160,6 +160,8 @@ impl ShownPrompt {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn prompt(text: usize, titles: &[usize]) -> ShownPrompt {
@@ -188,6 +190,18 @@ mod tests {
         let shown =
             ShownPrompt { text: "ok?".to_owned(), buttons: vec![Button { title, action: ButtonAction::Accept }] };
         assert!(shown.check(false).is_err(), "20 characters, but 21 units");
+    }
+
+    proptest! {
+        #[test]
+        fn an_id_is_ours_only_in_the_form_we_write(text in "(cscp1)?\\.?[yn0-9]{0,4}\\.?\\PC{0,60}") {
+            if let Some(button) = read_button_id(&text) {
+                let nonce = text.rsplit('.').next().unwrap();
+                let bytes = URL_SAFE_NO_PAD.decode(nonce).unwrap();
+                let nonce = Digest::from_bytes(bytes.try_into().unwrap());
+                prop_assert_eq!(button_id(button.action, &nonce), text);
+            }
+        }
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub struct Timestamp(i64);
 pub struct TimestampError;
 
 const MICROS: i64 = 1_000_000;
-/// 0000-01-01 and 9999-12-31T23:59:59.999999 in microseconds: what RFC 3339 can write.
-const RANGE: std::ops::RangeInclusive<i64> = -62_167_219_200 * MICROS..=253_402_300_799 * MICROS + 999_999;
+/// 0000-01-01 to 9999-12-30T22:00:00: what RFC 3339 can write and the calendar's library can hold in every zone.
+const RANGE: std::ops::RangeInclusive<i64> = -62_167_219_200 * MICROS..=253_402_207_200 * MICROS;
 
 impl Timestamp {
     /// An instant from microseconds since the epoch, held inside the years 0 to 9999.
@@ -93,6 +93,8 @@ pub trait Clock: Send + Sync {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -115,6 +117,21 @@ mod tests {
             "+020000-01-01T00:00:00Z",
         ] {
             assert_eq!(Timestamp::parse(text), Err(TimestampError), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_reads_as_an_instant_writes_as_the_same_one(text in "\\PC{0,40}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]{5,15}(Z|[+-][0-9]{2}:[0-9]{2})") {
+            if let Ok(instant) = Timestamp::parse(&text) {
+                prop_assert_eq!(Timestamp::parse(&instant.to_string()), Ok(instant));
+            }
+        }
+
+        #[test]
+        fn every_instant_writes_and_reads(micros in any::<i64>()) {
+            let instant = Timestamp::from_micros(micros);
+            prop_assert_eq!(Timestamp::parse(&instant.to_string()), Ok(instant));
         }
     }
 

@@ -159,6 +159,14 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_a_key_or_refused(text in "\\PC{0,90}|cscp_[0-9a-fA-F]{70,74}") {
+            // 2^-32 of well-formed texts carry the right checksum; none of these does.
+            proptest::prop_assert!(PresentedKey::parse(&text).is_none());
+        }
+    }
+
     #[test]
     fn a_minted_key_reads_back_and_a_mistyped_one_does_not() {
         let mut source = Fixed;

@@ -138,7 +138,12 @@ proptest! {
         }
         let text = document.to_string();
         // As the reader sees it: `-0.0` and `1800.0` are whole numbers to the schema, and the reader makes them so.
-        let document = Document::read("m.json", &text).unwrap().value;
+        // A number that others would round is refused before anybody looks at its meaning.
+        let Ok(document) = Document::read("m.json", &text) else {
+            prop_assert!(read_pack("m.json", &text).is_err());
+            return Ok(());
+        };
+        let document = document.value;
         let fits = schema::check(&document).is_empty();
         prop_assert!(!fits || types_take(&document), "{text}");
         match read_pack("m.json", &text) {

@@ -59,6 +59,7 @@ fn a_plain_yes_confirms() {
         "👍", "👍👍👍", "👍🏽", "👍🏿👍🏻", "👍️", "✅", "✅✅", "👌", "✔️", "☑️", "🆗", "👍 ✅",
         "sim 👍", "👍 sim", "sim👍👍", "sim ✅👍🏾", "👍 ok 👍", "yes 👍", "sí 👌🏼", "sim 🙏", "sim 🙏🏽🙏🏽",
         "ＳＩＭ", "ｓｉｍ", "s\u{200B}im", "\u{200F}sim\u{200F}", "\u{202A}ok\u{202C}", "\u{FEFF}sim",
+        "sim.", "sim!", "sim!!", "sim❗", "sim :)", "ok :-)", "(sim)", "- sim",
         "s\u{AD}im", "si\u{301}", "sim\n", "sim\r\n\t", "\u{2800}sim", "𝐬𝐢𝐦",
     ]);
 }
@@ -95,7 +96,7 @@ fn an_answer_that_says_more_never_binds() {
         "👍👎", "👎 sim", "👍 não", "👍 sim 👎", "ok ❌", "sim, quer dizer, pensando bem acho que não",
         // Asked.
         "sim?", "Sim??", "sim ?", "não?", "ok?", "yes?", "¿sí?", "¿si", "pode?", "vale?", "👍?", "👍❓",
-        "sim!?", "sim⁉️", "ok？", "yes؟", "confirmo?", "sim sim?",
+        "sim!?", "sim⁉️", "ok？", "yes؟", "confirmo?", "sim sim?", "sim⹔", "sim⳺", "sim꘏", "sim \u{1F679}", "sim𞥟",
         // Negated.
         "ok não", "não sim", "pode não", "nunca ok", "sim n", "pode n",
         // A negative that is negated.
@@ -107,7 +108,16 @@ fn an_answer_that_says_more_never_binds() {
         "not sure", "si puede", "si vale", "si está bien", "https://example.com/sim", "sim ≠", "sim ¬", "sim + frete", "sim 100%", "sim amor",
         "ok pare", "quase ok", "pode esperar?", "pode esperar", "no-one", "isso não é isso", "yes sim",
         // As WhatsApp shows it: struck through, quoted.
-        "~sim~", "~sim~ 👍", "> sim", "~ok~",
+        "~sim~", "~sim~ 👍", "> sim", "~ok~", "sim\n> sim",
+        // With a negation sign before it, or in a form that is not filled in.
+        "!sim", "! sim", "！sim", "❗sim", "¬sim", "¬ sim", "~sim", "-sim", "*!sim*", "ok !sí", "!não", "!👍",
+        "( ) sim", "() sim", "[ ] sim", "[] sim", "[_] sim", "☐ sim", "⬜ sim", "sim [ ]", "[ ] não",
+        // With a sad face.
+        "sim :(", "sim:(", "ok :/", "yes :'(", "yes :´(", "sim =(", "sim ;(", "sim :-(", "sim :|", "sim :\\", ":( sim",
+        "): sim", "sim -_-", "sim >_<", "não :(",
+        // Trailing off.
+        "sim,", "sim:", "sim;", "sim —", "sim -", "sim...", "ok…", "sim..", "sim . . .", "sim, ", "\"sim,\"", "*ok…*",
+        "sim... sim", "...sim", "ok,\u{200D}", "ok,\u{301}", "👍…", "não,", "não...", "no…", "no -",
     ]);
 }
 
@@ -128,6 +138,9 @@ fn what_only_looks_like_an_answer_is_none() {
         "sin duda", "talvez", "maybe", "quizás",
         // Struck through letter by letter.
         "s\u{336}i\u{336}m\u{336}",
+        // Overlined, crossed or dotted: marks that no supported language spells with.
+        "s\u{305}i\u{305}m\u{305}", "s\u{33D}i\u{33D}m\u{33D}", "s\u{353}i\u{353}m\u{353}", "o\u{332}k\u{332}",
+        "sim\u{309}", "sīm", "ye\u{307}s", "s\u{489}im",
         // Ordinary messages.
         "No me llegó el pedido de ayer y quiero saber", "qual o valor do frete para Campinas",
         "Não recebi meu pedido de ontem e preciso dele", "what time do you open tomorrow",
@@ -182,8 +195,15 @@ fn every_affirmative_entry_is_undone_by_a_negation_a_question_or_a_condition() {
                 assert_ne!(kind(&lexicon.read(&text)), Yes, "{text}");
             }
         }
-        for text in [format!("{entry}?"), format!("¿{entry}"), format!("{entry} 👎"), format!("~{entry}~")] {
-            assert_ne!(kind(&lexicon.read(&text)), Yes, "{text}");
+        for sign in ["", "!", "¬", "( ) ", "[ ] ", "☐ ", "> ", "~", "¿", ":( "] {
+            for end in ["", "?", "⹔", " :(", ",", ":", ";", " -", " —", "...", "…", " 👎", "~"] {
+                let text = format!("{sign}{entry}{end}");
+                assert_eq!(
+                    kind(&lexicon.read(&text)) == Yes,
+                    sign.is_empty() && end.is_empty() && entry != "y",
+                    "{text}"
+                );
+            }
         }
     }
 }
@@ -219,7 +239,7 @@ fn options_are_named_by_number() {
     let lexicon = shipped();
     #[rustfmt::skip]
     let named = [
-        ("2", 2), ("2️⃣", 2), ("2.", 2), ("opção 2", 2), ("Opcao 2.", 2), ("OPÇÃO  2", 2), ("opça\u{303}o 2", 2),
+        ("2", 2), ("2️⃣", 2), ("2.", 2), ("2)", 2), ("opção 2", 2), ("Opcao 2.", 2), ("OPÇÃO  2", 2), ("opça\u{303}o 2", 2),
         ("opción 3", 3), ("la opción 3", 3), ("option 4", 4), ("Option: 4", 4), ("número 10", 10), ("op 1", 1),
         ("opção 2️⃣", 2), ("the option 12", 12),
     ];
@@ -230,7 +250,8 @@ fn options_are_named_by_number() {
     let unnamed = [
         "", "opção", "opção dois", "opção -2", "opção - 2", "-opção 2", "opção 2?", "opção? 2", "não opção 2",
         "sim 2", "R$ 2", "a 2", "2 opção", "opção 1 2", "opção 1 ou 2", "opção 0", "opção 100", "opção2",
-        "opção 2 👍", "opção ~2~", "~opção 2~", "option 2,5", "quero a opção 2",
+        "2,", "2:", "2;", "2 -", "2…", "2...", "~2~", "> 2", "!2", "[ ] 2", "2 :(", "2⹔", "opção 2,", "opção 2...",
+        "\n> opção 2", "opção 2 👍", "opção ~2~", "~opção 2~", "option 2,5", "quero a opção 2",
     ];
     for text in unnamed {
         assert_eq!(lexicon.read_option(text), None, "{text:?}");
@@ -262,8 +283,8 @@ fn another_languages_ordinary_word_is_no_answer() {
 fn replies() -> impl Strategy<Value = String> {
     let pieces = [
         "sim", "não", "nao", "ok", "pode", "si", "no", "yes", "don't", "mas", "but", "👍", "👎", "🏽", "\u{FE0F}",
-        "\u{200D}", "\u{200B}", "\u{301}", "\u{336}", "?", "~", ">", " ", " ", " ", ",", "'", "s", "n", "2", "x",
-        "\u{20E3}", "①", "\u{202E}", "\n",
+        "\u{200D}", "\u{200B}", "\u{301}", "\u{336}", "?", "~", ">", "!", ":(", "…", "[ ]", " ", " ", " ", ",", "'",
+        "s", "n", "2", "x", "\u{20E3}", "①", "\u{202E}", "\n",
     ];
     prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12).prop_map(|p| p.concat())
 }

@@ -1,7 +1,8 @@
 //! Building a lexicon from its files, and refusing files with which a wrong yes could be read.
 
-use super::normalise::{has_question_mark, is_struck_or_quoted, normalise, squeeze};
+use super::normalise::{normalise, squeeze};
 use super::phrases::{Conflict, Entries, Entry, Phrases, Polarity};
+use super::plain::is_plain;
 use super::reading::MAX_ANSWER_CHARS;
 use super::{Lexicon, LexiconFile, LexiconVersion};
 
@@ -30,8 +31,8 @@ pub enum LexiconError {
         /// The entry as written.
         entry: String,
     },
-    /// An entry written as a question, or struck through: such a text is never an answer.
-    #[error("lexicon {locale}: {entry:?} is a question, a quotation or struck through")]
+    /// An entry that is not plain ([`is_plain`]): such a text is never an answer.
+    #[error("lexicon {locale}: {entry:?} is a question, quoted, struck through, negated or left open")]
     NoAnswer {
         /// The file's locale.
         locale: String,
@@ -141,7 +142,7 @@ fn fold(file: &LexiconFile, written: &str) -> Result<String, LexiconError> {
     if folded.is_empty() {
         return Err(LexiconError::EmptyEntry { locale, entry });
     }
-    if has_question_mark(written) || is_struck_or_quoted(written) {
+    if !is_plain(written) {
         return Err(LexiconError::NoAnswer { locale, entry });
     }
     Ok(folded)
@@ -257,6 +258,8 @@ mod tests {
         assert!(refused(file("pt", &["sim só que"], &[])).contains("qualifier"));
         assert!(refused(file("pt", &["bora?"], &[])).contains("question"));
         assert!(refused(file("pt", &["~sim~"], &[])).contains("struck"));
+        assert!(refused(file("pt", &["!sim"], &[])).contains("negated"));
+        assert!(refused(file("pt", &["sim,"], &[])).contains("left open"));
         assert!(refused(file("pt", &["..."], &[])).contains("neither"));
         assert!(refused(file("pt", &[&"s".repeat(201)], &[])).contains("longer"));
         assert!(refused(file(" ", &[], &[])).contains("blank"));

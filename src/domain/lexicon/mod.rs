@@ -9,6 +9,7 @@ mod build;
 mod normalise;
 mod option;
 mod phrases;
+mod plain;
 mod reading;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ use phrases::Phrases;
 pub use build::LexiconError;
 pub use normalise::normalise;
 pub use option::read_number;
+pub use plain::is_plain;
 pub use reading::{MAX_ANSWER_CHARS, MAX_QUALIFIED_TOKENS};
 
 /// One locale's answers, as a file in `policies/lexicons/` holds them.
@@ -78,8 +80,8 @@ pub enum Reading {
         /// Version of that file.
         version: String,
     },
-    /// Begins or ends like an answer but is not plainly one: it says more, asks, is struck
-    /// through, or says both yes and no. Never binds.
+    /// Begins or ends like an answer but is not plainly one: it says more, says both yes and no,
+    /// or is not plain ([`is_plain`]: asks, trails off, is struck through …). Never binds.
     Qualified {
         /// Locale of the file the entry stands in.
         locale: String,

@@ -1,7 +1,7 @@
 //! Folding a text to the one form in which texts are compared.
 
 use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
+use unicode_normalization::char::is_combining_mark;
 
 const ZERO_WIDTH_JOINER: char = '\u{200D}';
 const ENCLOSING_KEYCAP: char = '\u{20E3}';
@@ -31,38 +31,13 @@ pub fn normalise(text: &str) -> String {
     folded.out.nfkd().collect()
 }
 
-/// Whether the text asks rather than answers.
-pub(super) fn has_question_mark(text: &str) -> bool {
-    text.chars().any(|c| {
-        matches!(
-            c,
-            '?' | '？'
-                | '﹖'
-                | '︖'
-                | '¿'
-                | '؟'
-                | '‽'
-                | '⸮'
-                | '⸘'
-                | '⁇'
-                | '⁈'
-                | '⁉'
-                | '❓'
-                | '❔'
-                | '՞'
-                | '፧'
-                | '\u{37E}'
-        )
-    })
-}
-
-/// Whether `WhatsApp` shows the text, or part of it, struck through (`~sim~`) or as quoted from
-/// someone else (`> sim`).
-pub(super) fn is_struck_or_quoted(text: &str) -> bool {
-    let mut visible = text.chars().filter(|c| !is_invisible(*c)).peekable();
-    while visible.next_if(|c| c.is_whitespace()).is_some() {}
-    let quoted = visible.peek() == Some(&'>');
-    quoted || visible.filter(|c| *c == '~').count() > 1
+/// The characters a reader sees, compatibility forms as what they stand for (`…` as `...`), without
+/// what folding drops from inside a word: only apostrophes stay.
+pub(super) fn shown(text: &str) -> impl Iterator<Item = char> {
+    let visible = text.chars().filter(|c| !is_invisible(*c));
+    let is_hidden =
+        |c: &char| matches!(*c, ZERO_WIDTH_JOINER | ENCLOSING_KEYCAP) || is_invisible(*c) || is_spelling(*c);
+    visible.flat_map(spread).nfkd().filter(move |c| !is_hidden(c))
 }
 
 /// Whether a folded token is a symbol rather than a word.
@@ -113,10 +88,12 @@ impl Iterator for Runs<'_> {
 }
 
 /// A character with what must happen to it before decomposition: circled numbers are kept apart
-/// (`①②` is not `12`) and a spacing accent typed for an apostrophe becomes one.
+/// (`①②` is not `12`), and a spacing accent becomes the sign that it is typed for.
 fn spread(c: char) -> impl Iterator<Item = char> {
     let parts = match c {
         '´' => [None, Some('\''), None],
+        '¸' => [None, Some(','), None],
+        '˜' => [None, Some('~'), None],
         '\u{2460}'..='\u{24FF}' | '\u{1F100}'..='\u{1F1AD}' => [Some(' '), Some(c), Some(' ')],
         _ => [None, Some(c), None],
     };
@@ -137,7 +114,7 @@ fn class(c: char) -> Class {
         ZERO_WIDTH_JOINER => Class::Joiner,
         ENCLOSING_KEYCAP => Class::Separator,
         _ if is_invisible(c) || is_apostrophe(c) => Class::Dropped,
-        _ if is_combining_mark(c) && is_spelling(c) => Class::Dropped,
+        _ if is_spelling(c) => Class::Dropped,
         _ if is_combining_mark(c) => Class::Mark,
         _ if c.is_whitespace() || c.is_control() || is_punctuation(c) => Class::Separator,
         _ if c.is_alphanumeric() => Class::Word,
@@ -160,16 +137,16 @@ fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '`' | '‘' | '’' | '‛' | 'ʼ' | 'ʹ' | 'ʻ' | '′')
 }
 
-/// Whether a combining mark only spells (accents, points, tones), so that leaving it out leaves
-/// the word. Vowel signs and strokes through the letter (class 0 and 1), and the marks that make
-/// another consonant of it (nukta, voicing, virama: 7 to 9), are not such.
-fn is_spelling(mark: char) -> bool {
-    !matches!(canonical_combining_class(mark), 0 | 1 | 7..=9)
+/// The combining accents with which the supported languages spell, and which people leave out:
+/// grave, acute, circumflex, tilde, diaeresis, ring, caron, cedilla. A list, not a category: any
+/// other mark (`s̅i̅m̅`, `s̽i̽m̽`) may be a stroke through or over the word, and stays.
+fn is_spelling(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{303}' | '\u{308}' | '\u{30A}' | '\u{30C}' | '\u{327}')
 }
 
 /// Punctuation that carries no answer. A list, not a category: a symbol that is not known here
 /// stays as a token of its own, so that an unknown sign can never vanish next to a "yes".
-fn is_punctuation(c: char) -> bool {
+pub(super) fn is_punctuation(c: char) -> bool {
     let is_known = matches!(c,
         '\u{2010}'..='\u{2027}' | '\u{2032}'..='\u{205E}' | '\u{2800}' | '\u{2E00}'..='\u{2E5D}'
         | '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3011}' | '\u{3014}'..='\u{301F}' | '\u{3030}'
@@ -237,6 +214,8 @@ mod tests {
         for (text, folded) in [
             ("Não", "nao"),
             ("Na\u{303}o", "nao"),
+            ("àáâãäåčç ñ Å", "aaaaaacc n a"),
+            ("a\u{300}a\u{301}a\u{302}a\u{303}a\u{308}a\u{30A}c\u{30C}c\u{327} n\u{303}", "aaaaaacc n"),
             ("ＳＩＭ！", "sim"),
             ("\u{200F}s\u{200B}i\u{AD}m\u{2069}", "sim"),
             ("don’t", "dont"),
@@ -266,6 +245,12 @@ mod tests {
     #[test]
     fn keeps_what_changes_the_meaning() {
         assert_ne!(normalise("s\u{336}i\u{336}m\u{336}"), "sim");
+        for mark in '\u{300}'..='\u{36F}' {
+            let is_accent = "\u{300}\u{301}\u{302}\u{303}\u{308}\u{30A}\u{30C}\u{327}".contains(mark);
+            // Three marks decompose into accents, and one is invisible.
+            let is_accent = is_accent || matches!(mark, '\u{340}' | '\u{341}' | '\u{344}' | '\u{34F}');
+            assert_eq!(normalise(&format!("s{mark}i{mark}m{mark}")) == "sim", is_accent, "{mark:?}");
+        }
         assert_ne!(normalise("👍\u{20E0}"), "👍");
         assert_ne!(normalise("¬sim"), "sim");
         assert_ne!(normalise("か"), normalise("が"));
@@ -288,13 +273,5 @@ mod tests {
         assert!(!prolongs("sin", "sim"));
         assert!(!prolongs("si", "sim"));
         assert_eq!(squeeze("siim 11 👍"), "sim 11 👍");
-    }
-
-    #[test]
-    fn sees_strikes_and_quotes() {
-        assert!(is_struck_or_quoted("~sim~"));
-        assert!(is_struck_or_quoted(" > sim"));
-        assert!(!is_struck_or_quoted("sim~"));
-        assert!(!is_struck_or_quoted("sim >"));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Lexicon;
 use super::normalise::normalise;
+use super::plain::is_plain;
 
 /// Longest text, in characters, that can name an option by its number.
 const MAX_OPTION_CHARS: usize = 40;
@@ -20,23 +21,23 @@ pub fn read_number(text: &str) -> Option<u32> {
 
 impl Lexicon {
     /// Reads a text that names an option by its number, alone as in [`read_number`] or after one
-    /// of the files' `option_words` ("opção 2").
+    /// of the files' `option_words` ("opção 2"). Only if the text is plain ([`is_plain`]).
     #[must_use]
     pub fn read_option(&self, text: &str) -> Option<u32> {
-        if text.chars().nth(MAX_OPTION_CHARS).is_some() {
+        if text.chars().nth(MAX_OPTION_CHARS).is_some() || !is_plain(text) {
             return None;
         }
         let text = text.trim_matches(is_blank);
         let Some((words, last)) = text.rsplit_once(char::is_whitespace) else {
             return number(text);
         };
-        let is_named = is_plain(words) && self.option_words.contains(&normalise(words));
+        let is_named = is_only_words(words) && self.option_words.contains(&normalise(words));
         is_named.then(|| number(last)).flatten()
     }
 }
 
 /// Whether the words before a number are only words, so that no sign before it is overlooked.
-fn is_plain(words: &str) -> bool {
+fn is_only_words(words: &str) -> bool {
     let mut chars = words.trim_end_matches(':').chars();
     chars.all(|c| c.is_alphabetic() || c == ' ' || matches!(c, '\u{300}'..='\u{303}'))
 }

@@ -1,7 +1,8 @@
 //! Reading one text.
 
-use super::normalise::{has_question_mark, is_struck_or_quoted, is_symbol, normalise};
+use super::normalise::{is_symbol, normalise};
 use super::phrases::Entry;
+use super::plain::is_plain;
 use super::{Lexicon, Reading};
 
 /// The longest text, in characters, that can be an answer. Of a longer one only the beginning is
@@ -24,7 +25,8 @@ impl Lexicon {
     /// Reads a text as an answer.
     ///
     /// Affirmative or negative only if the whole text is one entry, that entry repeated
-    /// ("sim sim"), or either with emoji entries of the same polarity before or after it. Other
+    /// ("sim sim"), or either with emoji entries of the same polarity before or after it, and the
+    /// text is plain ([`is_plain`]). Other
     /// sequences of entries are no answer even where all agree: "não cancela" means do *not*
     /// cancel.
     ///
@@ -37,9 +39,8 @@ impl Lexicon {
         if is_cut {
             return self.read_long(&tokens);
         }
-        let is_hedged = has_question_mark(head) || is_struck_or_quoted(head);
         match self.whole(&tokens) {
-            Some(Whole::Agreed(entry)) if !is_hedged => entry.plain(),
+            Some(Whole::Agreed(entry)) if is_plain(text) => entry.plain(),
             Some(Whole::Agreed(entry) | Whole::Mixed(entry)) => entry.qualified(),
             None => self.read_part(&tokens),
         }

@@ -76,7 +76,7 @@ async fn post(call: Call, body: Body<BatchWire>) -> Result<Reply, Problem> {
     let mut held = HashSet::new();
     poll_fn(|context| drive(&call, &mut slots, &mut held, context)).await;
     let results = slots.into_iter().filter_map(|slot| match slot {
-        Slot::Over(result) => Some(shown(result)),
+        Slot::Over(result) => Some(shown(&call, result)),
         Slot::Ready(..) | Slot::Waiting(_) => None,
     });
     Reply::ok(&ResultsWire { results: results.collect() })
@@ -135,8 +135,8 @@ fn held_back() -> Problem {
     Problem::from(crate::service::ServiceError::Busy { retry_after_seconds: 1 })
 }
 
-fn shown(result: Result<Done, Problem>) -> ResultWire {
-    match result.and_then(TurnWire::of) {
+fn shown(call: &Call, result: Result<Done, Problem>) -> ResultWire {
+    match result.and_then(|done| TurnWire::of(call, done)) {
         Ok(turn) => ResultWire::Answer(Box::new(turn)),
         Err(problem) => ResultWire::Problem(problem.to_value(None)),
     }

@@ -10,6 +10,15 @@ pub(crate) fn resident_bytes(pid: u32) -> Option<u64> {
     Some(kibibytes * 1_024)
 }
 
+/// The processor time that a process has used, in seconds: `utime` and `stime`, counted in hundredths.
+pub(crate) fn processor_seconds(pid: u32) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The command's name may hold spaces; what follows its closing bracket does not.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: Vec<u32> = fields.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse().ok()).collect();
+    Some(f64::from(ticks.iter().sum::<u32>()) / 100.0)
+}
+
 /// The size of a database file and of its write-ahead log.
 pub(crate) fn file_bytes(path: &Path) -> u64 {
     let mut log = path.as_os_str().to_owned();

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 
-use machine::{file_bytes, resident_bytes};
+use machine::{file_bytes, processor_seconds, resident_bytes};
 use play::Client;
 use tally::Tally;
 
@@ -44,7 +44,7 @@ struct Options {
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     conversations: u32,
 
-    /// The server's process: prints how much memory it holds before and after
+    /// The server's process: prints the memory it holds and the processor time it uses
     #[arg(long)]
     pid: Option<u32>,
 
@@ -76,6 +76,7 @@ async fn run(options: &Options) -> Result<Tally, String> {
     let address = options.url.strip_prefix("http://").ok_or("the address has to begin with http://")?;
     let address = address.trim_end_matches('/').to_owned();
     let (memory, bytes) = (options.pid.and_then(resident_bytes), options.database.as_deref().map(file_bytes));
+    let worked = options.pid.and_then(processor_seconds);
     let began = Instant::now();
     let until = began + Duration::from_secs(options.seconds);
     let run_name = play::run_name();
@@ -94,6 +95,10 @@ async fn run(options: &Options) -> Result<Tally, String> {
     tally.print(took);
     if let (Some(before), Some(after)) = (memory, options.pid.and_then(resident_bytes)) {
         println!("memory: {:.1} MiB before, {:.1} MiB after", machine::mebibytes(before), machine::mebibytes(after));
+    }
+    if let (Some(before), Some(after)) = (worked, options.pid.and_then(processor_seconds)) {
+        let micros = (after - before) * 1e6 / f64::from(u32::try_from(tally.requests().max(1)).unwrap_or(u32::MAX));
+        println!("processor: {:.2} s, {micros:.0} µs per request", after - before);
     }
     if let (Some(before), Some(path)) = (bytes, options.database.as_deref()) {
         let after = file_bytes(path);

@@ -88,6 +88,11 @@ impl Tally {
         self.errors.values().sum()
     }
 
+    /// How many answers were right.
+    pub(crate) fn requests(&self) -> u64 {
+        self.count(|_| true)
+    }
+
     /// How many conversations went from the message to the result.
     pub(crate) fn exchanges(&self) -> u64 {
         self.count(|step| step == Step::Result)
@@ -104,7 +109,7 @@ impl Tally {
         let rate = |count: u64| count as f64 / seconds;
         println!(
             "{:.0} requests/s, {:.0} turns/s, {:.0} exchanges/s, {} errors",
-            rate(self.count(|_| true)),
+            rate(self.requests()),
             rate(self.count(Step::is_turn)),
             rate(self.exchanges()),
             self.errors()

@@ -87,6 +87,7 @@ pub(crate) struct Verdict {
 
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Confirmation {
+    pub(crate) confirmation_id: String,
     pub(crate) command_id: String,
 }
 
@@ -165,11 +166,23 @@ impl Cscp {
         typed(self.call(Method::POST, &path, Some(key), body).await?)
     }
 
-    /// Says which message carried the question.
+    /// Says which message carried the question. When the clocks of the two hosts disagree about when that was, cscp
+    /// is asked to take its own.
     pub(crate) async fn attach(&self, confirmation_id: &str, message_id: &str, sent_at: &str) -> Result<(), Failure> {
-        let body = json!({ "message_id": message_id, "sent_at": sent_at });
         let path = ["confirmations", confirmation_id, "prompt-message"];
-        self.call(Method::PUT, &path, None, &body).await.map(drop)
+        let body = json!({ "message_id": message_id, "sent_at": sent_at });
+        match self.call(Method::PUT, &path, None, &body).await {
+            Err(Failure::Refused(refusal)) if refusal.code == "prompt_time_impossible" => {
+                self.call(Method::PUT, &path, None, &json!({ "message_id": message_id })).await.map(drop)
+            }
+            result => result.map(drop),
+        }
+    }
+
+    /// Takes a question back, answered or not, unless a command was bound by it.
+    pub(crate) async fn withdraw(&self, confirmation_id: &str, key: &str) -> Result<(), Failure> {
+        let path = ["confirmations", confirmation_id, "cancel"];
+        self.call(Method::POST, &path, Some(key), &json!({})).await.map(drop)
     }
 
     /// Binds a command. Returns the `context_ref` that travels with it.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::cscp::{Answer, Cscp, Failure, Refusal, Unavailable};
+use crate::cscp::{Answer, Confirmation, Cscp, Failure, Refusal, Unavailable};
 use crate::event::{Addressed, CHANNEL, Direction, Kind, MessageEvent};
 use crate::outside::{Orders, Sender, Sent, question, text_message};
 use crate::signature::AppSecret;
@@ -40,7 +40,8 @@ impl Shop {
             "declined" => Some("Certo, não fiz nada."),
             "ambiguous" => Some("Não sei a qual pergunta isso responde. Toque num botão da pergunta."),
             "expired" => Some("Essa pergunta expirou. Envie o pedido outra vez."),
-            "superseded" => Some("Essa pergunta já não vale. Responda à mais recente."),
+            // Replaced by another question, or void because the person behind the number may have changed.
+            "superseded" => Some("Essa pergunta já não vale. Responda à mais recente ou envie o pedido outra vez."),
             "already_decided" => Some("Isso já foi decidido."),
             _ => None,
         };
@@ -111,7 +112,7 @@ impl Shop {
         let command_id = confirmation.command_id.as_str();
         let Some(task) = self.tasks.find(command_id) else {
             tracing::warn!("confirmed, but this process does not know what was asked");
-            return Ok(Some("Perdi o fio da conversa e não fiz nada. Envie o pedido outra vez."));
+            return self.give_up(confirmation).await;
         };
         let mut task = task.lock().await;
         if task.context_ref.is_none() {
@@ -127,10 +128,26 @@ impl Shop {
         let succeeded = task.executed == Some(true);
         if !task.reported {
             let outcome = if succeeded { "succeeded" } else { "failed" };
-            settled(self.cscp.report(command_id, command_id, outcome).await, "result not recorded")?;
+            // A key of its own: the one of the question names another request.
+            let key = format!("{command_id}_result");
+            settled(self.cscp.report(command_id, &key, outcome).await, "result not recorded")?;
             task.reported = true;
         }
         Ok(Some(if succeeded { "Pedido cancelado." } else { "Não consegui cancelar o pedido." }))
+    }
+
+    /// "I did nothing" has to stay true, also when another process knows more and is about to act. So the question is
+    /// withdrawn first, and where that is refused because a command was bound, the one that bound it replies.
+    async fn give_up(&self, confirmation: &Confirmation) -> Result<Option<&'static str>, Unavailable> {
+        let key = format!("{}_withdraw", confirmation.command_id);
+        match self.cscp.withdraw(&confirmation.confirmation_id, &key).await {
+            Ok(()) => Ok(Some("Perdi o fio da conversa e não fiz nada. Envie o pedido outra vez.")),
+            Err(Failure::Unavailable(why)) => Err(why),
+            Err(Failure::Refused(refusal)) => {
+                tracing::info!(code = refusal.name(), "question not withdrawn");
+                Ok(None)
+            }
+        }
     }
 
     async fn bind(&self, task: &mut Task, command_id: &str, message: &Addressed) -> Result<(), Failure> {

@@ -2,7 +2,8 @@
 --
 -- Every primary key begins with tenant_id and no statement joins across tenants. Times are microseconds since the
 -- epoch, bound by the program: no statement reads a clock. Current state is a JSON body with the columns that are
--- searched by beside it. Personal data stands only in columns that can be erased; log_entries holds none.
+-- searched by beside it. Tables with large rows keep their rowid: appended in the order of arrival they touch the
+-- fewest pages, and a body next to a key in the tree would spill to a page of its own. Personal data stands only in columns that can be erased; log_entries holds none.
 
 CREATE TABLE tenants (
     tenant_id   TEXT    NOT NULL,
@@ -118,11 +119,11 @@ CREATE TABLE messages (
     tenant_id       TEXT    NOT NULL,
     message_key     BLOB    NOT NULL CHECK (length(message_key) = 32),
     conversation_id TEXT    NOT NULL,
-    received_at     INTEGER NOT NULL,
+    keep_until      INTEGER NOT NULL,
     body            TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, message_key)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX messages_by_age ON messages (received_at);
+) STRICT;
+CREATE INDEX messages_by_age ON messages (keep_until);
 
 CREATE TABLE principals (
     tenant_id      TEXT    NOT NULL,
@@ -159,7 +160,7 @@ CREATE TABLE frames (
     created_at       INTEGER NOT NULL,
     body             TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, context_frame_id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- What was answered to requests with an Idempotency-Key.
 CREATE TABLE claims (
@@ -168,7 +169,7 @@ CREATE TABLE claims (
     expires_at INTEGER NOT NULL,
     body       TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, claim_key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX claims_by_age ON claims (expires_at);
 
 -- The part of the evidence log that stays for ever.
@@ -185,7 +186,7 @@ CREATE TABLE log_entries (
     prev_hash          BLOB    NOT NULL CHECK (length(prev_hash) = 32),
     entry_hash         BLOB    NOT NULL CHECK (length(entry_hash) = 32),
     PRIMARY KEY (tenant_id, stream_id, seq)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE UNIQUE INDEX log_entries_by_artifact ON log_entries (tenant_id, artifact_id);
 CREATE INDEX log_entries_by_time ON log_entries (tenant_id, at, stream_id, seq);
 
@@ -202,7 +203,7 @@ CREATE TABLE log_payloads (
     salt            BLOB    NOT NULL CHECK (length(salt) = 32),
     payload         TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, stream_id, seq)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX log_payloads_by_conversation ON log_payloads (tenant_id, conversation_id, at, stream_id, seq)
     WHERE conversation_id IS NOT NULL;
 CREATE INDEX log_payloads_by_context ON log_payloads (tenant_id, context_id, at, stream_id, seq)

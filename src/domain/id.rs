@@ -110,6 +110,13 @@ text_id! {
     RoleName: 64;
 }
 
+impl Default for Channel {
+    /// The channel of a caller that names none.
+    fn default() -> Self {
+        Self("whatsapp".to_owned())
+    }
+}
+
 macro_rules! minted_id {
     ($($(#[$doc:meta])* $name:ident: $prefix:literal;)*) => {$(
         $(#[$doc])*

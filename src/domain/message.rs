@@ -183,6 +183,8 @@ pub struct MessageRecord {
     pub sent_at: Timestamp,
     /// When it was first received here.
     pub received_at: Timestamp,
+    /// Until when the row is kept: longer than the channel redelivers, and as long as policy says.
+    pub keep_until: Timestamp,
     /// Keyed digest of the request body.
     pub body_digest: Digest,
     /// Salted digest of the content, and its salt.

@@ -151,6 +151,8 @@ pub struct AttachPrompt {
     pub item_id: ItemId,
     /// The channel's id.
     pub message_id: MessageId,
+    /// The dedupe key of that id: a message that is known as something else is no prompt.
+    pub message_key: Digest,
     /// When it was sent; the present if not said.
     pub sent_at: Option<Timestamp>,
 }
@@ -355,6 +357,8 @@ pub struct Needs {
     pub context: Option<ContextId>,
     /// Items whose conversations are locked too.
     pub items: Vec<ItemRef>,
+    /// Items that are only looked at, to tell whether two names mean one thing.
+    pub seen: Vec<ItemRef>,
     /// A command to load, by id; its conversation is locked too where `lock_command` says so.
     pub command: Option<CommandId>,
     /// Whether the command names the conversation to lock.

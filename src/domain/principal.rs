@@ -74,7 +74,8 @@ pub struct Principal {
     /// The language for texts sent back to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locale: Option<String>,
-    /// Whether it was registered; otherwise the record exists only because its identity changed.
+    /// Whether it stands as it was registered. News about its identity ends that until it is registered again; till
+    /// then it holds no role.
     pub registered: bool,
     /// Counts identity changes. What was asked of an earlier epoch is void.
     pub identity_epoch: u64,

@@ -51,7 +51,8 @@ pub fn nonce_text(nonce: &Digest) -> String {
     URL_SAFE_NO_PAD.encode(nonce.as_bytes())
 }
 
-/// What is kept of a nonce. 256 random bits need no salt.
+/// What an item keeps of its nonce. 256 random bits need no salt. (An idempotency row repeats the answer that showed
+/// the nonce, for as long as policy keeps such rows.)
 #[must_use]
 pub fn nonce_digest(nonce: &Digest) -> Digest {
     hash(Purpose::Nonce, &[nonce.as_bytes()])

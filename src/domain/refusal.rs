@@ -56,7 +56,9 @@ pub enum Refusal {
     ApprovalNotNeeded,
     #[error("the question is no longer open")]
     ItemNotOpen { state: String },
-    #[error("another message is attached as this prompt; put the question again to renew it")]
+    #[error(
+        "this message is known as something else, or another one is attached; attach what sending this prompt gave you"
+    )]
     PromptAlreadyAttached,
     #[error("this question was put as often as it may be; cancel it and ask anew")]
     TooManyPrompts,

@@ -67,6 +67,15 @@ pub struct Payload {
     pub event: Event,
 }
 
+/// A [`Payload`] as it is written: the same members, borrowed.
+#[derive(Serialize)]
+struct PayloadOf<'a> {
+    v: u32,
+    about: &'a About,
+    policy: &'a PolicyRef,
+    event: &'a Event,
+}
+
 /// An entry as it is written, with everything needed to verify it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEntry {
@@ -125,12 +134,7 @@ pub fn append(
         at,
         policy_hash: policy.hash.clone(),
     };
-    let payload = Payload {
-        v: ENTRY_VERSION,
-        about: recorded.about.clone(),
-        policy: policy.clone(),
-        event: recorded.event.clone(),
-    };
+    let payload = PayloadOf { v: ENTRY_VERSION, about: &recorded.about, policy, event: &recorded.event };
     let salt = ids.secret();
     let bytes = canonical(&payload);
     let commitment = payload_commitment(&salt, &bytes);

@@ -25,7 +25,7 @@ use crate::domain::operation::{Answer, CredentialKind, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::{Clock, Timestamp};
-use crate::storage::committer::{Busy, Committed, Committer, Submission};
+use crate::storage::committer::{Busy, Committed, Committer, Submission, WriteHealth};
 use crate::storage::{Claim, Scope, StorageError, Store, Tenant};
 
 /// Who asks, as their credential says.
@@ -225,6 +225,12 @@ impl Service {
     /// Whether the database answers and takes work.
     pub async fn ready(&self) -> Result<(), ServiceError> {
         Ok(self.store.ping().await?)
+    }
+
+    /// How writing goes: whether this server can keep what it is told.
+    #[must_use]
+    pub fn write_health(&self) -> WriteHealth {
+        self.committer.health()
     }
 
     /// How many operations wait.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Service, ServiceError};
+use crate::domain::id::{ConversationId, TenantId};
 use crate::domain::operation::{Operation, Sweep};
-use crate::storage::Claim;
 use crate::storage::committer::Submission;
 
 /// Conversations looked at in one round.
@@ -22,15 +22,28 @@ impl Service {
     /// One round: how many conversations had something due.
     pub async fn sweep_once(&self) -> Result<usize, ServiceError> {
         let now = self.now();
-        let due = self.store.due(now, ROUND).await?;
-        for (tenant_id, conversation_id) in &due {
-            let Some(tenant) = self.store.tenant(tenant_id).await? else { continue };
-            let operation = Operation::Sweep(Sweep { conversation_id: conversation_id.clone() });
-            let claim: Option<Claim> = None;
-            self.committer.submit(Submission { tenant: Arc::new(tenant), operation, claim }).await?;
-        }
+        // Rows are forgotten whatever becomes of the rest.
         self.store.forget_requests(now, FORGET).await?;
-        Ok(due.len())
+        let due = self.store.due(now, ROUND).await?;
+        let mut swept = 0;
+        for (tenant_id, conversation_id) in due {
+            // One conversation that cannot be read must not keep the others from expiring.
+            match self.sweep(&tenant_id, conversation_id).await {
+                Ok(()) => swept += 1,
+                Err(error) => {
+                    metrics::counter!("cscp_sweep_failures_total").increment(1);
+                    tracing::warn!(tenant = %tenant_id, sweep.error = %error, "a conversation could not be swept");
+                }
+            }
+        }
+        Ok(swept)
+    }
+
+    async fn sweep(&self, tenant_id: &TenantId, conversation_id: ConversationId) -> Result<(), ServiceError> {
+        let Some(tenant) = self.store.tenant(tenant_id).await? else { return Ok(()) };
+        let operation = Operation::Sweep(Sweep { conversation_id });
+        self.committer.submit(Submission { tenant: Arc::new(tenant), operation, claim: None }).await?;
+        Ok(())
     }
 
     /// Sweeps until the task is dropped. A round that fails is tried again; expiry does not depend on it.

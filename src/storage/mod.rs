@@ -15,7 +15,7 @@ use async_trait::async_trait;
 
 pub use error::StorageError;
 pub use query::{ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery};
-pub use record::{ApiKey, CLAIM_SECONDS, DEDUPE_SECONDS, Scope, StoredClaim, Tenant};
+pub use record::{ApiKey, Scope, StoredClaim, Tenant};
 pub use transaction::{Claim, Loaded, Row, Transaction, Want, Writes};
 
 use crate::domain::canonical::Digest;

@@ -12,11 +12,6 @@ use crate::domain::policy::PolicyScope;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
 
-/// How long an idempotency row is kept at least, in seconds. Longer than any client retries.
-pub const CLAIM_SECONDS: u32 = 24 * 60 * 60;
-/// How long a dedupe row is kept at least, in seconds: WhatsApp redelivers for seven days, so eight.
-pub const DEDUPE_SECONDS: u32 = 8 * 24 * 60 * 60;
-
 /// One customer of this server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenant {

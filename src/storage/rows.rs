@@ -19,20 +19,19 @@ pub(super) fn put(world: &mut World, row: Row) {
 }
 
 /// Hands over every row that events have changed.
-pub(super) fn changed(world: &World, mut take: impl FnMut(Row)) {
-    let touched = &world.touched;
-    for id in &touched.conversations {
-        if let Some(conversation) = world.conversations.get(id) {
-            take(Row::Conversation(id.clone(), conversation.clone()));
+pub(super) fn changed(mut world: World, mut take: impl FnMut(Row)) {
+    let touched = std::mem::take(&mut world.touched);
+    for id in touched.conversations {
+        if let Some(conversation) = world.conversations.remove(&id) {
+            take(Row::Conversation(id, conversation));
         }
     }
-    touched.contexts.iter().filter_map(|id| world.contexts.get(id)).cloned().map(Row::Context).for_each(&mut take);
-    touched.items.iter().filter_map(|id| world.items.get(id)).cloned().map(Row::Item).for_each(&mut take);
-    touched.commands.iter().filter_map(|id| world.commands.get(id)).cloned().map(Row::Command).for_each(&mut take);
-    touched.messages.iter().filter_map(|key| world.messages.get(key)).cloned().map(Row::Message).for_each(&mut take);
-    let principals = touched.principals.iter().filter_map(|id| world.principals.get(id));
-    principals.cloned().map(Row::Principal).for_each(&mut take);
-    touched.frames.iter().filter_map(|id| world.frames.get(id)).cloned().map(Row::Frame).for_each(&mut take);
+    touched.contexts.iter().filter_map(|id| world.contexts.remove(id)).map(Row::Context).for_each(&mut take);
+    touched.items.iter().filter_map(|id| world.items.remove(id)).map(Row::Item).for_each(&mut take);
+    touched.commands.iter().filter_map(|id| world.commands.remove(id)).map(Row::Command).for_each(&mut take);
+    touched.messages.iter().filter_map(|key| world.messages.remove(key)).map(Row::Message).for_each(&mut take);
+    touched.principals.iter().filter_map(|id| world.principals.remove(id)).map(Row::Principal).for_each(&mut take);
+    touched.frames.iter().filter_map(|id| world.frames.remove(id)).map(Row::Frame).for_each(&mut take);
 }
 
 /// What loaded rows refer to.
@@ -42,20 +41,19 @@ pub(super) struct Referred {
     pub(super) items: Vec<(TenantId, ItemId)>,
 }
 
-/// Principals and items that loaded rows refer to, and that a decision may look at.
+/// Approvers and items that only the bodies of loaded rows name, and that a decision may look at. Actors came along
+/// with their contexts.
 pub(super) fn referred(rows: &[(TenantId, Row)]) -> Referred {
     let Referred { mut principals, mut items } = Referred::default();
     for (tenant_id, row) in rows {
         match row {
-            Row::Context(context) => principals.push((tenant_id.clone(), context.actor_id.clone())),
             Row::Item(item) => {
-                principals.push((tenant_id.clone(), item.actor_id.clone()));
                 if let Question::Approval { approvals, .. } = &item.question {
                     principals.extend(approvals.iter().map(|given| (tenant_id.clone(), given.approver_id.clone())));
                 }
             }
             Row::Message(message) => items.extend(message.verdict.item_id.clone().map(|id| (tenant_id.clone(), id))),
-            Row::Conversation(..) | Row::Command(_) | Row::Principal(_) | Row::Frame(_) => {}
+            Row::Conversation(..) | Row::Context(_) | Row::Command(_) | Row::Principal(_) | Row::Frame(_) => {}
         }
     }
     principals.sort();

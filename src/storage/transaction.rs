@@ -59,7 +59,7 @@ pub struct Loaded {
     /// Heads of streams that exist. A stream that is missing here has no entries yet.
     pub heads: Vec<(TenantId, StreamKey, StreamHead)>,
     /// Rows: open contexts and open items of each locked conversation, the item asked last there, and all that was
-    /// named. A row may come twice.
+    /// named; with an item its context, with a context its actor. A row may come twice.
     pub rows: Vec<(TenantId, Row)>,
     /// Idempotency rows.
     pub claims: Vec<(TenantId, Digest, StoredClaim)>,
@@ -94,7 +94,7 @@ pub trait Transaction: Send {
     /// Locks every stream that the wants need and loads what they name. Streams are locked in one order everywhere.
     async fn load(&mut self, wants: &[Want]) -> Result<Loaded, StorageError>;
 
-    /// Loads principals and the items that messages refer to: what only the first load could name.
+    /// Loads the principals that approved and the items that messages refer to: what only the first load could name.
     async fn load_more(
         &mut self,
         principals: &[(TenantId, PrincipalId)],

@@ -9,7 +9,7 @@ use cscp::domain::verdict::{Reason, VerdictCode};
 
 use crate::harness::{SECOND, Stage, expect};
 use crate::house::Pack;
-use crate::messages::message_id;
+use crate::messages::{message_id, message_key_of};
 use crate::operations::{approve, ask, attach, bind, op, options, spec, target};
 
 #[test]
@@ -23,6 +23,7 @@ fn a_prompt_is_sent_after_it_was_registered_and_not_in_the_future() {
         Operation::AttachPrompt(AttachPrompt {
             item_id: asked.id.clone(),
             message_id: message_id("prompt.x"),
+            message_key: message_key_of("prompt.x"),
             sent_at: Some(Timestamp::from_micros(micros)),
         })
     };

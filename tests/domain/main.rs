@@ -8,6 +8,7 @@ mod binding;
 mod determinism;
 mod edges;
 mod failures;
+mod found;
 mod harness;
 mod house;
 mod invariants;

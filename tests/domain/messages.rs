@@ -22,6 +22,14 @@ pub(crate) fn message_id(name: &str) -> MessageId {
     MessageId::new(name).unwrap()
 }
 
+/// The dedupe key of a message of the default channel.
+pub(crate) fn message_key_of(name: &str) -> Digest {
+    message_key(&crate::harness::empty_world().tenant_key, &Channel::new(CHANNEL).unwrap(), &message_id(name))
+}
+
+/// The channel of every message.
+const CHANNEL: &str = "line-1";
+
 /// The customer of most scenarios.
 pub(crate) const ANA: &str = "ana";
 /// Where Ana writes.
@@ -39,7 +47,7 @@ impl Stage {
         let salt = Digest::from_bytes([3; 32]);
         Message(MessageEvent {
             message_id: message_id(&id),
-            channel: Channel::new("line-1").unwrap(),
+            channel: Channel::new(CHANNEL).unwrap(),
             conversation_id: conversation(HERE),
             actor_id: principal(ANA),
             sent_at: self.at(),

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::harness::{SECOND, Stage};
 use crate::house::Pack;
-use crate::messages::{Message, conversation, message_id};
+use crate::messages::{Message, conversation, message_id, message_key_of};
 use crate::model::Dice;
 use crate::operations::{
     Asked, BLOCK, CLOSE, approve, ask, bind, cancel, moving, op, options, person, result, spec, target, with_key,
@@ -204,7 +204,12 @@ impl Actors {
         let taken = dice.pick(&self.prompts).cloned().filter(|_| dice.once_in(10));
         let name = taken.unwrap_or_else(|| format!("prompt.{}", self.serial));
         let sent_at = dice.once_in(6).then(|| Timestamp::from_micros(stage.now - 1_500_000));
-        let operation = AttachPrompt { item_id: asked.id.clone(), message_id: message_id(&name), sent_at };
+        let operation = AttachPrompt {
+            item_id: asked.id.clone(),
+            message_id: message_id(&name),
+            message_key: message_key_of(&name),
+            sent_at,
+        };
         self.prompts.push(name);
         Some(Operation::AttachPrompt(operation))
     }

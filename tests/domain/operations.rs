@@ -13,7 +13,7 @@ use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
 use serde_json::{Value, json};
 
 use crate::harness::Stage;
-use crate::messages::{HERE, conversation, message_id, principal};
+use crate::messages::{HERE, conversation, message_id, message_key_of, principal};
 
 /// What was asked, with all that a person could send back.
 #[derive(Debug, Clone)]
@@ -75,7 +75,12 @@ pub(crate) fn options() -> AskWhat {
 }
 
 pub(crate) fn attach(item: &ItemId, id: &str) -> Operation {
-    Operation::AttachPrompt(AttachPrompt { item_id: item.clone(), message_id: message_id(id), sent_at: None })
+    Operation::AttachPrompt(AttachPrompt {
+        item_id: item.clone(),
+        message_id: message_id(id),
+        message_key: message_key_of(id),
+        sent_at: None,
+    })
 }
 
 pub(crate) fn cancel(item: &ItemId) -> Operation {

@@ -66,7 +66,8 @@ fn is_polar(say: Say) -> bool {
 pub(crate) fn expected(cell: &Cell) -> Right {
     match cell.content {
         Content::Text(say) => words(cell, say),
-        Content::Tap(_, Tap::Foreign) if cell.quotes_us() => words(cell, Say::Yes),
+        // A button with an id of its own is somebody else's, whatever it quotes.
+        Content::Tap(_, Tap::Foreign) if cell.quotes_us() => unsure(&[Reason::ForeignButton]),
         Content::Tap(_, Tap::Foreign) => one(VerdictCode::NotAnAnswer, Reason::ForeignButton),
         Content::Tap(_, tap) => tapped(cell, tap),
         Content::Voice(say, sure) => {

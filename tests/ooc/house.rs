@@ -200,8 +200,12 @@ impl House {
         let answer = self.execute(handler, Operation::Ask(Box::new(ask))).await.unwrap();
         let Answer::Asked { item, nonce, button_ids, .. } = answer else { panic!("asked: {answer:?}") };
         let prompt = self.message_id();
-        let attach =
-            AttachPrompt { item_id: item.item_id.clone(), message_id: prompt.clone(), sent_at: Some(self.now()) };
+        let attach = AttachPrompt {
+            item_id: item.item_id.clone(),
+            message_id: prompt.clone(),
+            message_key: Digest::from_bytes([0; 32]),
+            sent_at: Some(self.now()),
+        };
         self.execute(handler, Operation::AttachPrompt(attach)).await.unwrap();
         self.wait(5);
         let fingerprint = item.command().unwrap().fingerprint.value.clone();

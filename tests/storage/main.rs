@@ -3,5 +3,6 @@
 
 mod contract;
 mod harness;
+mod identity;
 mod locking;
 mod tampering;

@@ -1,4 +1,5 @@
-//! The example webhook, driven the way Meta drives it: signed bytes through its router, with a stub in cscp's place.
+//! The example webhook, driven the way Meta drives it: signed bytes through its router, with a stub in cscp's place to see each
+//! step and each failure, and with cscp itself (`real`) to see that the two fit.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -28,9 +29,11 @@ mod tasks;
 mod bench;
 mod deliveries;
 mod fixtures;
+mod house;
 mod logs;
 mod mutations;
 mod normalisation;
+mod real;
 mod shop_flow;
 mod signatures;
 mod stub;

@@ -141,7 +141,9 @@ async fn answer(State(stub): State<Stub>, method: Method, uri: Uri, headers: Hea
             let bound = json!({ "context_ref": { "context_id": "ctx_1", "context_hash": "h" } });
             (StatusCode::CREATED, Json(bound)).into_response()
         }
-        ("POST", ["v1", "commands", _, "results"]) => Json(json!({})).into_response(),
+        ("POST", ["v1", "commands", _, "results"] | ["v1", "confirmations", "conf_1", "cancel"]) => {
+            Json(json!({})).into_response()
+        }
         _ => problem(404, "not_found"),
     }
 }

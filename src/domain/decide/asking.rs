@@ -13,11 +13,11 @@ use crate::domain::item::{
     Choice, FingerprintOrigin, ItemState, MAX_OPTIONS, PendingItem, Prompt, ProposedCommand, Question,
     TargetFingerprint, VoidReason,
 };
-use crate::domain::lexicon::normalise;
+use crate::domain::lexicon::{Reading, normalise};
 use crate::domain::lifecycle::LifecycleEvent;
 use crate::domain::operation::{Answer, Ask, AskWhat, CommandSpec, CredentialKind, Target};
 use crate::domain::policy::{CommandRules, SafetyClass, SlotStorage};
-use crate::domain::prompt::{Button, ButtonAction, ShownPrompt, button_id, nonce_digest, nonce_text};
+use crate::domain::prompt::{Button, ButtonAction, PromptError, ShownPrompt, button_id, nonce_digest, nonce_text};
 use crate::domain::refusal::Refusal;
 use crate::domain::slots::{ACTIVE_TARGET, pending_slot};
 
@@ -32,6 +32,7 @@ impl Turn<'_, '_> {
         }
         let prompt = with_default_buttons(&request.prompt, &request.what);
         prompt.check(matches!(request.what, AskWhat::Disambiguation(_)))?;
+        self.check_labels(&prompt)?;
         let (question, window) = self.question(&request.what, &context)?;
         if let Some(open) = context.question().cloned() {
             if !request.supersede {
@@ -47,6 +48,27 @@ impl Turn<'_, '_> {
         let button_ids = prompt.buttons.iter().map(|button| button_id(button.action, &nonce)).collect();
         let effective_deadline = self.world.effective_deadline(&item);
         Ok(Answer::Asked { item: Box::new(item), effective_deadline, nonce: nonce_text(&nonce), button_ids })
+    }
+
+    /// A label must say what its button does: a typed or quoted label is read by its words.
+    fn check_labels(&self, prompt: &ShownPrompt) -> Result<(), Refusal> {
+        let mut titles: Vec<String> = Vec::new();
+        for (index, button) in prompt.buttons.iter().enumerate() {
+            let title = normalise(&button.title);
+            let reading = self.rules.lexicon.read(&button.title);
+            let problem = match (button.action, reading) {
+                _ if titles.contains(&title) => "another button has the same title",
+                (ButtonAction::Accept, Reading::Negative { .. }) => "it reads as a no, and the button means yes",
+                (ButtonAction::Refuse, Reading::Affirmative { .. }) => "it reads as a yes, and the button means no",
+                _ => {
+                    titles.push(title);
+                    continue;
+                }
+            };
+            let field = format!("/buttons/{index}/title");
+            return Err(PromptError { field, problem: problem.to_owned() }.into());
+        }
+        Ok(())
     }
 
     fn new_item(

@@ -59,7 +59,7 @@ impl Turn<'_, '_> {
         let expires_at = context.as_ref().map(|context| self.after_activity(context, verdict.code));
         let context_id = context.map(|context| context.context_id);
         let event = Event::MessageReceived {
-            message: kept(message, key, read.reading, verdict.clone(), context_id.clone(), self.now),
+            message: self.kept(message, key, read.reading, verdict.clone(), context_id.clone()),
             expires_at,
             passed_by: passed_by.clone(),
         };
@@ -204,7 +204,7 @@ impl Turn<'_, '_> {
         verdict.item_id.clone_from(&message.prompt_for);
         let context_id =
             self.world.open_context(&message.conversation_id, &message.actor_id).map(|c| c.context_id.clone());
-        let record = kept(message, key, Reading::Other, verdict.clone(), context_id.clone(), self.now);
+        let record = self.kept(message, key, Reading::Other, verdict.clone(), context_id.clone());
         self.record_message(message, context_id.as_ref(), Event::MessageRegistered { message: record, question });
         Ok(self.turn_answer(message, verdict, context_id.as_ref(), false))
     }
@@ -236,6 +236,37 @@ impl Turn<'_, '_> {
             duplicate,
         }
     }
+
+    /// What is kept of a message, and for how long.
+    fn kept(
+        &self,
+        message: &MessageEvent,
+        key: crate::domain::canonical::Digest,
+        reading: Reading,
+        verdict: Verdict,
+        context_id: Option<ContextId>,
+    ) -> MessageRecord {
+        let days = self.rules.policy.pack().retention.message_days;
+        MessageRecord {
+            message_key: key,
+            message_id: message.message_id.clone(),
+            channel: message.channel.clone(),
+            conversation_id: message.conversation_id.clone(),
+            actor_id: message.actor_id.clone(),
+            direction: message.direction,
+            kind: message.kind,
+            sent_at: message.sent_at,
+            received_at: self.now,
+            keep_until: self.now.plus_seconds(days.saturating_mul(24 * 60 * 60)),
+            body_digest: message.body_digest,
+            content_digest: message.content_digest,
+            content_salt: message.content_salt,
+            reading,
+            verdict,
+            context_id,
+            extensions: message.extensions.clone(),
+        }
+    }
 }
 
 /// Whether a message names an item: by its nonce, by its prompt, or by asking it again.
@@ -244,32 +275,4 @@ fn names(message: &MessageEvent, item: &PendingItem) -> bool {
     tapped.is_some_and(|button| button.nonce_digest.same(&item.nonce_digest))
         || message.reply_to.as_ref().is_some_and(|id| item.was_prompted_by(id))
         || message.prompt_for.as_ref() == Some(&item.item_id)
-}
-
-fn kept(
-    message: &MessageEvent,
-    key: crate::domain::canonical::Digest,
-    reading: Reading,
-    verdict: Verdict,
-    context_id: Option<ContextId>,
-    now: Timestamp,
-) -> MessageRecord {
-    MessageRecord {
-        message_key: key,
-        message_id: message.message_id.clone(),
-        channel: message.channel.clone(),
-        conversation_id: message.conversation_id.clone(),
-        actor_id: message.actor_id.clone(),
-        direction: message.direction,
-        kind: message.kind,
-        sent_at: message.sent_at,
-        received_at: now,
-        body_digest: message.body_digest,
-        content_digest: message.content_digest,
-        content_salt: message.content_salt,
-        reading,
-        verdict,
-        context_id,
-        extensions: message.extensions.clone(),
-    }
 }

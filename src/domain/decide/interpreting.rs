@@ -104,8 +104,7 @@ impl Reader<'_> {
 
     fn tap(&self, text: &str, reading: &Reading) -> Judged {
         let Some(button) = self.message.button_id.as_deref().and_then(read_button_id) else {
-            // A client that cannot tap may send the label as a quoted reply.
-            return if self.quoted().is_some() { self.text(text, reading) } else { ordinary(Reason::ForeignButton) };
+            return self.foreign_tap(text, reading);
         };
         let Some(item) = self.world.item_by_nonce(&button.nonce_digest) else {
             return nothing_open(Reason::NothingPending);
@@ -117,6 +116,17 @@ impl Reader<'_> {
         let quoted = self.message.reply_to.as_ref().is_some_and(|id| item.was_prompted_by(id));
         let strength = if quoted { Reason::NonceAndQuote } else { Reason::Nonce };
         self.named(item, button.action, strength)
+    }
+
+    /// A tap that does not carry our id. A client that cannot tap sends the label alone, as a quoted reply; a button
+    /// with an id of its own belongs to somebody else's question, whatever it quotes.
+    fn foreign_tap(&self, text: &str, reading: &Reading) -> Judged {
+        let label_alone = self.message.button_id.as_deref().is_none_or(|id| id == text);
+        match self.quoted() {
+            Some(_) if label_alone => self.text(text, reading),
+            Some(_) => nothing_open(Reason::ForeignButton),
+            None => ordinary(Reason::ForeignButton),
+        }
     }
 
     fn text(&self, text: &str, reading: &Reading) -> Judged {
@@ -244,6 +254,8 @@ impl Reader<'_> {
             return Some(Reason::Forwarded);
         }
         let allowed = match &item.question {
+            // The class guards a yes. A no that stops what was granted needs no button.
+            _ if action == ButtonAction::Refuse && matches!(item.state, ItemState::Granted { .. }) => true,
             Question::Approval { .. } => false,
             Question::Disambiguation { bare_answers, .. } => {
                 if !matches!(action, ButtonAction::Choose(_)) {

@@ -3,7 +3,7 @@
 use super::{Turn, about_item};
 use crate::domain::event::{About, Event};
 use crate::domain::item::{ApprovalDecision, ItemState, PendingItem, Prompt, Question, VoidReason};
-use crate::domain::message::MessageEvent;
+use crate::domain::message::{Direction, MessageEvent};
 use crate::domain::operation::{Answer, AttachPrompt, Cancel};
 use crate::domain::refusal::Refusal;
 use crate::domain::slots::ACTIVE_TARGET;
@@ -105,15 +105,14 @@ impl Turn<'_, '_> {
         if item.was_prompted_by(&request.message_id) {
             return self.item_answer(&request.item_id);
         }
-        // A quoted message names one question and no other.
-        if self.world.item_by_prompt(&request.message_id).is_some() {
+        // One message asks one question: a quote of it could mean either otherwise.
+        let other_message = self.world.messages.get(&request.message_key).is_some_and(|message| {
+            message.direction == Direction::Inbound || message.verdict.item_id.as_ref() != Some(&request.item_id)
+        });
+        if other_message || self.world.item_by_prompt(&request.message_id).is_some() {
             return Err(Refusal::PromptAlreadyAttached);
         }
         still_open(&item)?;
-        // One message asks one question: a quote of it could mean either otherwise.
-        if self.world.item_by_prompt(&request.message_id).is_some() {
-            return Err(Refusal::PromptAlreadyAttached);
-        }
         let registered_at = item.last_prompt().map_or(item.asked_at, |prompt| prompt.registered_at);
         let waiting = item.last_prompt().is_some_and(|prompt| prompt.message_id.is_none());
         if !waiting && !matches!(item.question, Question::Approval { .. }) {

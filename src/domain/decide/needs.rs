@@ -20,7 +20,9 @@ impl Operation {
             Self::Transition(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
             Self::Ask(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
             Self::AttachPrompt(request) => Needs {
-                items: vec![ItemRef::Id(request.item_id.clone()), ItemRef::Prompt(request.message_id.clone())],
+                items: vec![ItemRef::Id(request.item_id.clone())],
+                seen: vec![ItemRef::Prompt(request.message_id.clone())],
+                messages: vec![request.message_key],
                 ..Needs::default()
             },
             Self::Cancel(request) => of_item(&request.item_id),
@@ -68,14 +70,17 @@ fn ingest_needs(message: &MessageEvent, key: crate::domain::canonical::Digest) -
     if news {
         streams.push(StreamKey::Principal(message.actor_id.clone()));
     }
-    let named = match message.direction {
-        Direction::Outbound => asked_again,
-        Direction::Inbound if news => None,
-        Direction::Inbound => tapped.or(quoted),
+    // A tap that quotes another question names two, hence neither for certain: the quoted one is looked at as well.
+    let (named, seen) = match (message.direction, tapped) {
+        (Direction::Outbound, _) => (asked_again, None),
+        (Direction::Inbound, _) if news => (None, None),
+        (Direction::Inbound, Some(tapped)) => (Some(tapped), quoted),
+        (Direction::Inbound, None) => (quoted, None),
     };
     Needs {
         streams,
         items: named.into_iter().collect(),
+        seen: seen.into_iter().collect(),
         messages: vec![key],
         principals: vec![message.actor_id.clone()],
         ..Needs::default()

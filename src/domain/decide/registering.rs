@@ -31,7 +31,7 @@ impl Turn<'_, '_> {
             registered: true,
             ..earlier.clone()
         };
-        let identity_changed = !earlier.aliases.is_empty() && aliases != earlier.aliases;
+        let identity_changed = !created && aliases != earlier.aliases;
         replace_aliases(&mut principal, aliases, self.now);
         if identity_changed {
             principal.identity_epoch += 1;
@@ -53,6 +53,8 @@ impl Turn<'_, '_> {
         let known = self.world.principals.get(principal_id).cloned();
         let mut principal = known.unwrap_or_else(|| blank(principal_id, PrincipalKind::Person, self.now));
         principal.identity_epoch += 1;
+        // Whoever holds the number now holds no role until somebody says again who that is.
+        principal.registered = false;
         principal.revision += 1;
         principal.updated_at = self.now;
         let Some(kind) = news.and_then(|news| alias_kind(news.change)) else { return principal };

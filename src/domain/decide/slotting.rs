@@ -19,11 +19,11 @@ use crate::domain::slots::{
 impl Turn<'_, '_> {
     pub(super) fn change_slots(&mut self, request: &ChangeSlots) -> Result<Answer, Refusal> {
         let context = self.context(&request.context_id)?;
-        if request.if_revision != context.revision {
-            return Err(Refusal::RevisionMismatch { revision: context.revision });
-        }
         if context.state.status() != Status::Blocked {
             usable(&context)?;
+        }
+        if request.if_revision != context.revision {
+            return Err(Refusal::RevisionMismatch { revision: context.revision });
         }
         let stored =
             stored_form(self.rules, &self.world.tenant_key, &context.slots, &request.patch, request.credential)?;

@@ -17,7 +17,6 @@ use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, read_of, unexpected};
-use crate::service::ServiceError;
 use crate::storage::Scope;
 
 const BIND: Endpoint = Endpoint::post("/v1/contexts/{context_id}/commands", &[Scope::CommandBind]);
@@ -27,7 +26,6 @@ const GET: Endpoint = Endpoint::get("/v1/commands/{command_id}", &[Scope::Contex
 const MAX_MESSAGES: usize = 64;
 /// The longest digest of an envelope.
 const MAX_DIGEST: usize = 256;
-const DEFAULT_CHANNEL: &str = "whatsapp";
 
 /// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
@@ -85,10 +83,7 @@ fn keyed_messages(
     if ids.len() > MAX_MESSAGES {
         return Err(Problem::invalid("/message_ids", format!("must hold at most {MAX_MESSAGES} ids")));
     }
-    let channel = match channel {
-        Some(channel) => channel,
-        None => Channel::new(DEFAULT_CHANNEL).map_err(|_| ServiceError::Internal)?,
-    };
+    let channel = channel.unwrap_or_default();
     let key = &call.caller.tenant.key;
     Ok(ids.into_iter().map(|id| (id.clone(), message_key(key, &channel, &id))).collect())
 }

@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use super::view::ItemWire;
 use crate::domain::event::ReadRecord;
-use crate::domain::id::{ConversationId, ItemId, ItemKind, MessageId};
+use crate::domain::id::{Channel, ConversationId, ItemId, ItemKind, MessageId};
+use crate::domain::message::message_key;
 use crate::domain::operation::{Answer, AttachPrompt, Cancel, Operation};
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Wire};
@@ -97,14 +98,17 @@ async fn get(kind: ItemKind, call: Call, PathId(id): PathId) -> Result<Reply, Pr
 struct AttachWire {
     message_id: MessageId,
     sent_at: Option<Timestamp>,
+    channel: Option<Channel>,
 }
 
 impl Wire for AttachWire {}
 
 async fn attach(kind: ItemKind, call: Call, PathId(id): PathId, body: Body<AttachWire>) -> Result<Reply, Problem> {
     let claim = call.claim(&body.value);
+    let channel = body.typed.channel.unwrap_or_default();
     let operation = Operation::AttachPrompt(AttachPrompt {
         item_id: item_id(kind, &id)?,
+        message_key: message_key(&call.caller.tenant.key, &channel, &body.typed.message_id),
         message_id: body.typed.message_id,
         sent_at: body.typed.sent_at,
     });

@@ -16,7 +16,6 @@ use crate::http::body::{Object, Wire};
 use crate::http::extract::Call;
 use crate::http::problem::Problem;
 use crate::http::respond::{Done, unexpected};
-use crate::service::ServiceError;
 
 /// The longest text, in bytes. It is read and not stored.
 const MAX_TEXT: usize = 65_536;
@@ -24,8 +23,6 @@ const MAX_TEXT: usize = 65_536;
 const MAX_BUTTON_ID: usize = 1_024;
 /// The longest number, id or key in news about a person.
 const MAX_ALIAS: usize = 256;
-/// What a message without a channel came through.
-const DEFAULT_CHANNEL: &str = "whatsapp";
 
 /// A message event.
 #[derive(Debug, Deserialize)]
@@ -83,10 +80,7 @@ impl MessageWire {
             "kind": self.kind, "text": self.text, "button_id": self.button_id, "reply_to": self.reply_to,
             "transcript": self.transcript.as_ref().map(|heard| &heard.0.text),
         });
-        let channel = match self.channel {
-            Some(channel) => channel,
-            None => Channel::new(DEFAULT_CHANNEL).map_err(|_| ServiceError::Internal)?,
-        };
+        let channel = self.channel.unwrap_or_default();
         Ok(MessageEvent {
             message_id: self.message_id,
             channel,

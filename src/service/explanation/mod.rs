@@ -25,8 +25,6 @@ use crate::storage::{EvidenceQuery, MAX_PAGE, Scope};
 
 pub use steps::Step;
 
-/// The channel whose message ids need not name one.
-const DEFAULT_CHANNEL: &str = "whatsapp";
 /// The most pages of the log read for one command, and the most contexts looked through for its messages.
 const PAGES: usize = 10;
 const CONTEXTS: usize = 4;
@@ -221,7 +219,8 @@ impl Service {
             found.extend(self.facts(caller, query, concerns).await?);
         }
         let have: BTreeSet<MessageId> = found.iter().filter_map(|fact| message_of(&fact.event)).cloned().collect();
-        let Ok(channel) = Channel::new(DEFAULT_CHANNEL) else { return Ok(found) };
+        // A name without a channel is one of the default channel's.
+        let channel = Channel::default();
         let keys: Vec<_> = named
             .iter()
             .filter(|id| !have.contains(*id))

@@ -16,7 +16,7 @@ use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
 use crate::evidence::entry::{StreamHead, append};
-use crate::storage::{CLAIM_SECONDS, Loaded, Row, StorageError, Store, StoredClaim, Want, Writes, rows};
+use crate::storage::{Loaded, Row, StorageError, Store, StoredClaim, Want, Writes, rows};
 
 /// Makes batches durable, one after the other.
 pub struct Writer {
@@ -33,15 +33,34 @@ impl std::fmt::Debug for Writer {
     }
 }
 
-/// Why an attempt came to nothing, and whether it may have been committed all the same.
+/// Why an attempt came to nothing.
 enum Failed {
+    /// No transaction could be opened: no single operation is to blame.
+    ToBegin(StorageError),
+    /// Nothing was committed; one operation may be to blame.
     Before(StorageError),
+    /// It may have been committed all the same.
     InDoubt(StorageError),
 }
 
 impl From<StorageError> for Failed {
     fn from(error: StorageError) -> Self {
         Self::Before(error)
+    }
+}
+
+impl Failed {
+    fn into_inner(self) -> StorageError {
+        match self {
+            Self::ToBegin(error) | Self::Before(error) | Self::InDoubt(error) => error,
+        }
+    }
+}
+
+/// The writer is gone, however it went: nobody may wait for it.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.abandon();
     }
 }
 
@@ -66,26 +85,34 @@ impl Writer {
     }
 
     async fn commit(&mut self, batch: Vec<Waiting>) {
-        let submissions: Vec<Submission> = batch.iter().map(|waiting| waiting.submission.clone()).collect();
+        let submissions: Vec<&Submission> = batch.iter().map(|waiting| &waiting.submission).collect();
         match self.attempt(&submissions).await {
             Ok(results) => self.answer(batch, results),
             Err(Failed::Before(_)) if batch.len() > 1 => self.one_by_one(batch).await,
             // Repeating a commit that may have happened is the caller's to do: dedupe rows make that safe.
-            Err(Failed::Before(error) | Failed::InDoubt(error)) => refuse(batch, &error),
+            Err(failed) => self.refuse(batch, &failed.into_inner()),
         }
     }
 
     /// The database refused the batch, so each operation stands for itself.
     async fn one_by_one(&mut self, batch: Vec<Waiting>) {
         for waiting in batch {
-            match self.attempt(std::slice::from_ref(&waiting.submission)).await {
+            match self.attempt(&[&waiting.submission]).await {
                 Ok(results) => self.answer(vec![waiting], results),
-                Err(Failed::Before(error) | Failed::InDoubt(error)) => refuse(vec![waiting], &error),
+                Err(failed) => self.refuse(vec![waiting], &failed.into_inner()),
             }
         }
     }
 
+    fn refuse(&self, batch: Vec<Waiting>, error: &StorageError) {
+        self.queue.commit_failed();
+        for waiting in batch {
+            drop(waiting.reply.send(Err(Busy::Storage(error.clone()))));
+        }
+    }
+
     fn answer(&self, batch: Vec<Waiting>, results: Vec<Option<Committed>>) {
+        self.queue.commit_succeeded();
         let mut skipped = Vec::new();
         for (waiting, result) in batch.into_iter().zip(results) {
             match result {
@@ -100,9 +127,9 @@ impl Writer {
     }
 
     /// One transaction: lock, load, read the clock, decide, write, commit. `None` for what another process holds.
-    async fn attempt(&mut self, submissions: &[Submission]) -> Result<Vec<Option<Committed>>, Failed> {
-        let wants: Vec<Want> = submissions.iter().map(want).collect();
-        let mut transaction = self.store.begin().await?;
+    async fn attempt(&mut self, submissions: &[&Submission]) -> Result<Vec<Option<Committed>>, Failed> {
+        let wants: Vec<Want> = submissions.iter().copied().map(want).collect();
+        let mut transaction = self.store.begin().await.map_err(Failed::ToBegin)?;
         let mut loaded = transaction.load(&wants).await?;
         let referred = rows::referred(&loaded.rows);
         loaded.rows.extend(transaction.load_more(&referred.principals, &referred.items).await?);
@@ -118,12 +145,6 @@ impl Writer {
         }
         transaction.commit().await.map_err(Failed::InDoubt)?;
         Ok(results)
-    }
-}
-
-fn refuse(batch: Vec<Waiting>, error: &StorageError) {
-    for waiting in batch {
-        drop(waiting.reply.send(Err(Busy::Storage(error.clone()))));
     }
 }
 
@@ -148,7 +169,7 @@ struct Work {
 }
 
 impl Work {
-    fn new(submissions: &[Submission], loaded: Loaded, now: Timestamp) -> Self {
+    fn new(submissions: &[&Submission], loaded: Loaded, now: Timestamp) -> Self {
         let mut worlds: BTreeMap<TenantId, World> = BTreeMap::new();
         for submission in submissions {
             let tenant = &submission.tenant;
@@ -196,7 +217,8 @@ impl Work {
             self.writes.entries.push(entry);
             self.moved.insert((tenant_id.clone(), recorded.stream.clone()));
         }
-        self.keep_claim(submission, &decision.result, now);
+        let hours = rules.policy.pack().retention.idempotency_hours;
+        self.keep_claim(submission, &decision.result, now, hours);
         Ok(Some(Committed { result: decision.result, at: now, replayed: false }))
     }
 
@@ -247,13 +269,14 @@ impl Work {
         submission: &Submission,
         result: &Result<crate::domain::operation::Answer, Refusal>,
         now: Timestamp,
+        hours: u32,
     ) {
         let Some(claim) = submission.claim else { return };
         let stored = StoredClaim {
             request: claim.request,
             result: result.clone(),
             at: now,
-            expires_at: now.plus_seconds(CLAIM_SECONDS),
+            expires_at: now.plus_seconds(hours.saturating_mul(60 * 60)),
         };
         let key = (submission.tenant.tenant_id.clone(), claim.key);
         self.claims.insert(key.clone(), stored.clone());
@@ -268,7 +291,7 @@ impl Work {
             }
         }
         for (tenant_id, world) in self.worlds {
-            rows::changed(&world, |row: Row| writes.rows.push((tenant_id.clone(), row)));
+            rows::changed(world, |row: Row| writes.rows.push((tenant_id.clone(), row)));
         }
         writes
     }

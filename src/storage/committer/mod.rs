@@ -61,6 +61,17 @@ pub enum Busy {
     Stopping,
 }
 
+/// How writing goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteHealth {
+    /// The last commit succeeded, or none was tried yet.
+    Ok,
+    /// The last commit failed, moments ago.
+    Failing,
+    /// No work is taken any more.
+    Stopped,
+}
+
 /// How much may wait and how much is done at once.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -120,6 +131,12 @@ impl Committer {
     #[must_use]
     pub fn queued(&self) -> usize {
         self.queue.len()
+    }
+
+    /// How writing goes.
+    #[must_use]
+    pub fn health(&self) -> WriteHealth {
+        self.queue.health()
     }
 
     /// Takes no more work. What was accepted is still done; [`Writer::run`] then returns.

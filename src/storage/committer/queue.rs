@@ -2,14 +2,18 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::{Busy, Limits, Waiting};
+use super::{Busy, Limits, Waiting, WriteHealth};
 use crate::domain::id::TenantId;
 
 /// How long a caller is asked to stay away when the queue is full, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// How long a failed commit counts as the state of things when nothing has been tried since.
+const FAILURE_COUNTS: Duration = Duration::from_secs(10);
 
 /// Operations that wait, one line per tenant; lines take turns.
 pub(super) struct Queue {
@@ -25,6 +29,8 @@ struct State {
     turns: VecDeque<TenantId>,
     waiting: usize,
     closed: bool,
+    /// When a commit failed last, if none has succeeded since.
+    failed_at: Option<Instant>,
 }
 
 impl Queue {
@@ -94,6 +100,38 @@ impl Queue {
                 }
             }
             arrived.await;
+        }
+    }
+
+    pub(super) fn commit_failed(&self) {
+        self.state().failed_at = Some(Instant::now());
+    }
+
+    pub(super) fn commit_succeeded(&self) {
+        self.state().failed_at = None;
+    }
+
+    pub(super) fn health(&self) -> WriteHealth {
+        let state = self.state();
+        // Whoever routes around a failing server sends it nothing that could succeed: so the verdict wears off.
+        let failing = state.failed_at.is_some_and(|at| at.elapsed() < FAILURE_COUNTS);
+        match (state.closed, failing) {
+            (true, _) => WriteHealth::Stopped,
+            (false, true) => WriteHealth::Failing,
+            (false, false) => WriteHealth::Ok,
+        }
+    }
+
+    /// Takes no more work and answers what waits: there is nobody left to do it.
+    pub(super) fn abandon(&self) {
+        let left: Vec<Waiting> = {
+            let mut state = self.state();
+            (state.closed, state.waiting) = (true, 0);
+            state.turns.clear();
+            state.lines.drain().flat_map(|(_, line)| line).collect()
+        };
+        for waiting in left {
+            drop(waiting.reply.send(Err(Busy::Stopping)));
         }
     }
 

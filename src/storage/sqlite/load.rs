@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
 
-use super::rows::{body, digest, head, unavailable};
+use super::rows::{Rows, body, digest, head, unavailable};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
@@ -33,7 +33,8 @@ const LOCATE: &str = "
 
 /// Everything that decisions of a batch may look at, in one statement: the database is asked once per batch.
 ///
-/// `row` tells what `body` is. An item brings its context along, because a deadline is the earlier of both.
+/// `row` tells what `body` is. An item brings its context along, because a deadline is the earlier of both, and a
+/// context its actor, because an identity that changed voids what was asked before; an item's actor is its context's.
 const LOAD: &str = "
     -- sqlite: load.rows
     WITH wanted_items (tenant_id, item_id) AS (
@@ -66,6 +67,11 @@ const LOAD: &str = "
         UNION
         SELECT i.tenant_id, i.context_id FROM wanted_items AS w
             CROSS JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id
+    ), wanted_principals (tenant_id, principal_id) AS (
+        SELECT w.value->>0, w.value->>1 FROM json_each(?10) AS w
+        UNION
+        SELECT c.tenant_id, c.actor_id FROM wanted_contexts AS w
+            CROSS JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id
     )
     SELECT 'head' AS row, s.tenant_id, s.kind AS a, s.key AS b, s.stream_id AS c, s.seq, s.last_at, s.head_hash AS h,
            NULL AS body
@@ -90,8 +96,8 @@ const LOAD: &str = "
     SELECT 'message', m.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, m.body FROM json_each(?9) AS w
         CROSS JOIN messages AS m ON m.tenant_id = w.value->>0 AND m.message_key = unhex(w.value->>1)
     UNION ALL
-    SELECT 'principal', p.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, p.body FROM json_each(?10) AS w
-        CROSS JOIN principals AS p ON p.tenant_id = w.value->>0 AND p.principal_id = w.value->>1
+    SELECT 'principal', p.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, p.body FROM wanted_principals AS w
+        CROSS JOIN principals AS p ON p.tenant_id = w.tenant_id AND p.principal_id = w.principal_id
     UNION ALL
     SELECT 'claim', c.tenant_id, NULL, NULL, NULL, NULL, NULL, c.claim_key, c.body FROM json_each(?11) AS w
         CROSS JOIN claims AS c ON c.tenant_id = w.value->>0 AND c.claim_key = unhex(w.value->>1)";
@@ -105,21 +111,21 @@ const LOAD_MORE: &str = "
         CROSS JOIN items AS i ON i.tenant_id = w.value->>0 AND i.item_id = w.value->>1";
 
 /// Parameters of a statement: one JSON array each.
-struct Lists<const N: usize>([Vec<Value>; N]);
+struct Lists<const N: usize>([Rows; N]);
 
 impl<const N: usize> Lists<N> {
     fn new() -> Self {
-        Self(std::array::from_fn(|_| Vec::new()))
+        Self(std::array::from_fn(|_| Rows::default()))
     }
 
-    fn add(&mut self, list: usize, value: Value) {
-        self.0[list - 1].push(value);
+    fn add(&mut self, list: usize, row: &impl Serialize) {
+        self.0[list - 1].add(row);
     }
 
     async fn fetch(self, sql: &'static str, connection: &mut SqliteConnection) -> Result<Vec<SqliteRow>, StorageError> {
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for list in self.0 {
-            query = query.bind(Value::Array(list).to_string());
+            query = query.bind(list.into_array());
         }
         query.fetch_all(connection).await.map_err(unavailable)
     }
@@ -142,10 +148,10 @@ pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> R
         name(&mut lists, want);
     }
     for (tenant, kind, key) in keys {
-        lists.add(1, json!([tenant, kind, key]));
+        lists.add(1, &(tenant, kind, key));
     }
     for (tenant, id) in conversations {
-        lists.add(2, json!([tenant, id]));
+        lists.add(2, &(tenant, id));
     }
     let mut loaded = Loaded { streams: streams.into_iter().map(Some).collect(), ..Loaded::default() };
     for row in lists.fetch(LOAD, connection).await? {
@@ -156,19 +162,19 @@ pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> R
 
 fn name(lists: &mut Lists<11>, want: &Want) {
     let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
-    needs.context.iter().for_each(|id| lists.add(3, json!([tenant, id])));
-    for item in &needs.items {
+    needs.context.iter().for_each(|id| lists.add(3, &(tenant, id)));
+    for item in needs.items.iter().chain(&needs.seen) {
         match item {
-            ItemRef::Id(id) => lists.add(4, json!([tenant, id])),
-            ItemRef::Nonce(digest) => lists.add(5, json!([tenant, digest])),
-            ItemRef::Prompt(message_id) => lists.add(6, json!([tenant, message_id])),
+            ItemRef::Id(id) => lists.add(4, &(tenant, id)),
+            ItemRef::Nonce(digest) => lists.add(5, &(tenant, digest)),
+            ItemRef::Prompt(message_id) => lists.add(6, &(tenant, message_id)),
         }
     }
-    needs.command.iter().for_each(|id| lists.add(7, json!([tenant, id])));
-    needs.idempotency_key.iter().for_each(|key| lists.add(8, json!([tenant, key])));
-    needs.messages.iter().for_each(|key| lists.add(9, json!([tenant, key])));
-    needs.principals.iter().for_each(|id| lists.add(10, json!([tenant, id])));
-    want.claim.iter().for_each(|key| lists.add(11, json!([tenant, key])));
+    needs.command.iter().for_each(|id| lists.add(7, &(tenant, id)));
+    needs.idempotency_key.iter().for_each(|key| lists.add(8, &(tenant, key)));
+    needs.messages.iter().for_each(|key| lists.add(9, &(tenant, key)));
+    needs.principals.iter().for_each(|id| lists.add(10, &(tenant, id)));
+    want.claim.iter().for_each(|key| lists.add(11, &(tenant, key)));
 }
 
 /// The streams that each want needs; a name that nothing answers to adds none.
@@ -177,18 +183,18 @@ async fn locate(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Vec
     let mut lists = Lists::<5>::new();
     for (position, want) in wants.iter().enumerate() {
         let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
-        needs.context.iter().for_each(|id| lists.add(1, json!([position, tenant, id])));
+        needs.context.iter().for_each(|id| lists.add(1, &(position, tenant, id)));
         for item in &needs.items {
             match item {
-                ItemRef::Id(id) => lists.add(2, json!([position, tenant, id])),
-                ItemRef::Nonce(digest) => lists.add(3, json!([position, tenant, digest])),
-                ItemRef::Prompt(message_id) => lists.add(4, json!([position, tenant, message_id])),
+                ItemRef::Id(id) => lists.add(2, &(position, tenant, id)),
+                ItemRef::Nonce(digest) => lists.add(3, &(position, tenant, digest)),
+                ItemRef::Prompt(message_id) => lists.add(4, &(position, tenant, message_id)),
             }
         }
         let named = needs.command.iter().filter(|_| needs.lock_command);
-        named.for_each(|id| lists.add(5, json!([position, tenant, id])));
+        named.for_each(|id| lists.add(5, &(position, tenant, id)));
     }
-    if lists.0.iter().all(Vec::is_empty) {
+    if lists.0.iter().all(Rows::is_empty) {
         return Ok(streams);
     }
     for row in lists.fetch(LOCATE, connection).await? {
@@ -244,10 +250,10 @@ pub(super) async fn load_more(
     }
     let mut lists = Lists::<2>::new();
     for (tenant, id) in principals {
-        lists.add(1, json!([tenant, id]));
+        lists.add(1, &(tenant, id));
     }
     for (tenant, id) in items {
-        lists.add(2, json!([tenant, id]));
+        lists.add(2, &(tenant, id));
     }
     let mut loaded = Loaded::default();
     for row in lists.fetch(LOAD_MORE, connection).await? {

@@ -28,8 +28,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
 use crate::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, DEDUPE_SECONDS, EvidenceQuery, Loaded, Page, PrincipalQuery, Row,
-    StorageError, Store, Tenant, Transaction, Want, Writes,
+    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Loaded, Page, PrincipalQuery, Row, StorageError, Store, Tenant,
+    Transaction, Want, Writes,
 };
 
 /// Connections for reads. They never wait for the writer: that is what WAL is for.
@@ -260,11 +260,10 @@ impl Store for SqliteStore {
                 (SELECT tenant_id, claim_key FROM claims WHERE expires_at <= ? LIMIT ?)";
         let messages = "-- sqlite: forget_messages
             DELETE FROM messages WHERE (tenant_id, message_key) IN
-                (SELECT tenant_id, message_key FROM messages WHERE received_at <= ? LIMIT ?)";
-        let oldest = now.as_micros() - i64::from(DEDUPE_SECONDS) * 1_000_000;
+                (SELECT tenant_id, message_key FROM messages WHERE keep_until <= ? LIMIT ?)";
         let mut forgotten = 0;
-        for (sql, before) in [(claims, now.as_micros()), (messages, oldest)] {
-            let query = sqlx::query(sql).bind(before).bind(i64::from(limit));
+        for sql in [claims, messages] {
+            let query = sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit));
             forgotten += query.execute(&self.writer).await.map_err(unavailable)?.rows_affected();
         }
         Ok(forgotten)

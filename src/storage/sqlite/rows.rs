@@ -1,5 +1,6 @@
 //! Rows as SQLite returns them: parsed, not trusted.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
@@ -11,9 +12,42 @@ use crate::domain::time::Timestamp;
 use crate::evidence::entry::{EntryBody, Header, LogEntry, Payload, StreamHead};
 use crate::storage::{ApiKey, StorageError, Tenant};
 
+/// Rows for a statement that takes them as one JSON array. Written as they come: no tree of values in between.
+#[derive(Debug, Default)]
+pub(super) struct Rows(String);
+
+impl Rows {
+    /// Adds a row, a tuple of its columns.
+    pub(super) fn add(&mut self, row: &impl Serialize) {
+        self.0.push(if self.0.is_empty() { '[' } else { ',' });
+        // What cannot be written leaves an array that SQLite refuses, and with it the batch.
+        self.0.push_str(&serde_json::to_string(row).unwrap_or_default());
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The array.
+    pub(super) fn into_array(mut self) -> String {
+        self.0.push_str(if self.0.is_empty() { "[]" } else { "]" });
+        self.0
+    }
+}
+
 /// A database error as callers can act on it. The text names the kind of failure and no data.
 #[expect(clippy::needless_pass_by_value, reason = "passed to map_err")]
 pub(super) fn unavailable(error: sqlx::Error) -> StorageError {
+    // A broken constraint is a bug or a foreign hand, and no repetition mends it.
+    if let sqlx::Error::Database(database) = &error
+        && !matches!(database.kind(), sqlx::error::ErrorKind::Other)
+    {
+        return StorageError::Inconsistent {
+            table: "unknown",
+            what: "a constraint of the schema was broken".to_owned(),
+        };
+    }
     let what = match &error {
         sqlx::Error::Database(database) => match database.code() {
             Some(code) => format!("SQLite error {code}"),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use sqlx::SqliteConnection;
 
-use super::rows::unavailable;
+use super::rows::{Rows, unavailable};
 use crate::domain::id::TenantId;
 use crate::domain::item::{ItemState, PendingItem};
 use crate::domain::principal::Principal;
@@ -57,7 +57,7 @@ const COMMANDS: &str = "
 
 const MESSAGES: &str = "
     -- sqlite: write.messages
-    INSERT INTO messages (tenant_id, message_key, conversation_id, received_at, body)
+    INSERT INTO messages (tenant_id, message_key, conversation_id, keep_until, body)
     SELECT value->>0, unhex(value->>1), value->>2, value->>3, value->>4 FROM json_each(?1) WHERE true";
 
 const PRINCIPALS: &str = "
@@ -133,12 +133,13 @@ const ORDER: [&str; 15] = [
     LOG_ENTRIES,
 ];
 
+/// The rows of each statement, as the JSON array that it takes.
 #[derive(Default)]
-struct Values(BTreeMap<&'static str, Vec<Value>>);
+struct Values(BTreeMap<&'static str, Rows>);
 
 impl Values {
-    fn add(&mut self, statement: &'static str, row: Value) {
-        self.0.entry(statement).or_default().push(row);
+    fn add(&mut self, statement: &'static str, row: &impl Serialize) {
+        self.0.entry(statement).or_default().add(row);
     }
 }
 
@@ -146,30 +147,29 @@ impl Values {
 pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) -> Result<(), StorageError> {
     let mut values = Values::default();
     for (tenant_id, key, head) in &writes.heads {
-        let row = json!([
+        let row = (
             tenant_id,
             key.kind(),
             key.key(),
-            head.stream_id,
+            &head.stream_id,
             head.seq,
-            head.hash,
-            head.at.map(crate::domain::time::Timestamp::as_micros)
-        ]);
-        values.add(STREAMS, row);
+            &head.hash,
+            head.at.map(crate::domain::time::Timestamp::as_micros),
+        );
+        values.add(STREAMS, &row);
     }
     for (tenant_id, row) in &writes.rows {
         add_row(&mut values, tenant_id, row);
     }
     for (tenant_id, key, claim) in &writes.claims {
-        values.add(CLAIMS, json!([tenant_id, key, claim.expires_at.as_micros(), text(claim)]));
+        values.add(CLAIMS, &(tenant_id, key, claim.expires_at.as_micros(), text(claim)));
     }
     for entry in &writes.entries {
         add_entry(&mut values, entry);
     }
     for statement in ORDER.into_iter().chain([LOG_PAYLOADS]) {
         if let Some(rows) = values.0.remove(statement) {
-            let rows = Value::Array(rows).to_string();
-            sqlx::query(statement).bind(rows).execute(&mut *connection).await.map_err(unavailable)?;
+            sqlx::query(statement).bind(rows.into_array()).execute(&mut *connection).await.map_err(unavailable)?;
         }
     }
     Ok(())
@@ -182,76 +182,76 @@ fn text<T: serde::Serialize>(value: &T) -> String {
 
 fn add_row(values: &mut Values, tenant_id: &TenantId, row: &Row) {
     match row {
-        Row::Conversation(id, conversation) => values.add(CONVERSATIONS, json!([tenant_id, id, text(conversation)])),
+        Row::Conversation(id, conversation) => values.add(CONVERSATIONS, &(tenant_id, id, text(conversation))),
         Row::Context(context) => {
             let status = context.state.status();
-            let row = json!([
+            let row = (
                 tenant_id,
-                context.context_id,
-                context.conversation_id,
-                context.actor_id,
+                &context.context_id,
+                &context.conversation_id,
+                &context.actor_id,
                 status,
                 context.expires_at.as_micros(),
                 context.updated_at.as_micros(),
                 text(context),
-                u8::from(status.is_open())
-            ]);
-            values.add(CONTEXTS, row);
+                u8::from(status.is_open()),
+            );
+            values.add(CONTEXTS, &row);
         }
         Row::Item(item) => add_item(values, tenant_id, item),
         Row::Command(command) => {
             let updated_at = command.results.last().map_or(command.bound_at, |result| result.at);
-            let row = json!([
+            let row = (
                 tenant_id,
-                command.command_id,
-                command.idempotency_key,
-                command.context_id,
-                command.conversation_id,
+                &command.command_id,
+                &command.idempotency_key,
+                &command.context_id,
+                &command.conversation_id,
                 updated_at.as_micros(),
-                text(command)
-            ]);
-            values.add(COMMANDS, row);
+                text(command),
+            );
+            values.add(COMMANDS, &row);
         }
         Row::Message(message) => {
-            let received_at = message.received_at.as_micros();
-            let row = json!([tenant_id, message.message_key, message.conversation_id, received_at, text(message)]);
-            values.add(MESSAGES, row);
+            let keep_until = message.keep_until.as_micros();
+            let row = (tenant_id, &message.message_key, &message.conversation_id, keep_until, text(message));
+            values.add(MESSAGES, &row);
         }
         Row::Principal(principal) => add_principal(values, tenant_id, principal),
         Row::Frame(stored) => {
             let frame = &stored.frame;
-            let row = json!([
+            let row = (
                 tenant_id,
-                frame.context_frame_id,
-                frame.context_id,
-                frame.command_id,
+                &frame.context_frame_id,
+                &frame.context_id,
+                &frame.command_id,
                 frame.created_at.as_micros(),
-                text(stored)
-            ]);
-            values.add(FRAMES, row);
+                text(stored),
+            );
+            values.add(FRAMES, &row);
         }
     }
 }
 
 fn add_item(values: &mut Values, tenant_id: &TenantId, item: &PendingItem) {
-    let row = json!([
+    let row = (
         tenant_id,
-        item.item_id,
+        &item.item_id,
         item.kind(),
         state_column(&item.state),
-        item.context_id,
-        item.conversation_id,
-        item.actor_id,
+        &item.context_id,
+        &item.conversation_id,
+        &item.actor_id,
         item.identity_epoch,
         item.command().map(|command| &command.command_id),
         item.asked_at.as_micros(),
         item.expires_at.as_micros(),
-        item.nonce_digest,
-        text(item)
-    ]);
-    values.add(ITEMS, row);
+        &item.nonce_digest,
+        text(item),
+    );
+    values.add(ITEMS, &row);
     for message_id in item.prompts.iter().filter_map(|prompt| prompt.message_id.as_ref()) {
-        values.add(ITEM_PROMPTS, json!([tenant_id, message_id, item.item_id]));
+        values.add(ITEM_PROMPTS, &(tenant_id, message_id, &item.item_id));
     }
 }
 
@@ -270,47 +270,47 @@ fn state_column(state: &ItemState) -> &'static str {
 
 fn add_principal(values: &mut Values, tenant_id: &TenantId, principal: &Principal) {
     let id = &principal.principal_id;
-    let row = json!([tenant_id, id, principal.person_id, principal.identity_epoch, text(principal)]);
-    values.add(PRINCIPALS, row);
-    values.add(FORGET_ALIASES, json!([tenant_id, id]));
-    values.add(FORGET_ROLES, json!([tenant_id, id]));
+    let row = (tenant_id, id, &principal.person_id, principal.identity_epoch, text(principal));
+    values.add(PRINCIPALS, &row);
+    values.add(FORGET_ALIASES, &(tenant_id, id));
+    values.add(FORGET_ROLES, &(tenant_id, id));
     for alias in &principal.aliases {
-        values.add(ALIASES, json!([tenant_id, alias.kind, alias.value, id]));
+        values.add(ALIASES, &(tenant_id, alias.kind, &alias.value, id));
     }
     for role in &principal.roles {
-        values.add(ROLES, json!([tenant_id, role, id]));
+        values.add(ROLES, &(tenant_id, role, id));
     }
 }
 
 fn add_entry(values: &mut Values, entry: &LogEntry) {
     let header = &entry.header;
-    let row = json!([
-        header.tenant_id,
-        header.stream_id,
+    let row = (
+        &header.tenant_id,
+        &header.stream_id,
         header.seq,
         header.v,
-        header.artifact_id,
-        header.kind,
+        &header.artifact_id,
+        &header.kind,
         header.at.as_micros(),
-        header.policy_hash,
-        entry.payload_commitment,
-        entry.prev_hash,
-        entry.entry_hash
-    ]);
-    values.add(LOG_ENTRIES, row);
+        &header.policy_hash,
+        &entry.payload_commitment,
+        &entry.prev_hash,
+        &entry.entry_hash,
+    );
+    values.add(LOG_ENTRIES, &row);
     let Some(body) = &entry.body else { return };
     let about = &body.about;
-    let row = json!([
-        header.tenant_id,
-        header.stream_id,
+    let row = (
+        &header.tenant_id,
+        &header.stream_id,
         header.seq,
         header.at.as_micros(),
-        about.conversation_id,
-        about.context_id,
-        about.command_id,
-        about.correlation_id,
-        body.salt,
-        body.payload
-    ]);
-    values.add(LOG_PAYLOADS, row);
+        &about.conversation_id,
+        &about.context_id,
+        &about.command_id,
+        &about.correlation_id,
+        &body.salt,
+        &body.payload,
+    );
+    values.add(LOG_PAYLOADS, &row);
 }

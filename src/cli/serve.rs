@@ -12,11 +12,10 @@ use tokio::sync::watch;
 
 use super::{Failure, first_run, open};
 use crate::config::{MetricsListen, ServeSettings, Settings};
-use crate::http::{HttpConfig, router};
+use crate::http::{HttpConfig, ListenLimits, listen, router};
 
-/// How long requests that were accepted may take after a stop was asked for: less than the ten seconds after which
-/// containers are killed.
-const DRAIN: Duration = Duration::from_secs(8);
+/// The open connections of the metrics listener: whoever collects needs one.
+const METRICS_CONNECTIONS: usize = 64;
 /// How often histograms fold what they have collected.
 const UPKEEP: Duration = Duration::from_secs(5);
 
@@ -42,33 +41,16 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     let app = router(house.service.clone(), HttpConfig::default());
     tracing::info!(http.address = %address, "listening");
     println!("cscp listens on http://{address}");
-    let server = axum::serve(listener, app).with_graceful_shutdown(until(stopped.clone()));
-    let drained = drain(server.into_future(), stopped).await;
+    if !listen(listener, app, ListenLimits::default(), until(stopped)).await {
+        tracing::warn!("some requests did not end in time");
+    }
     sweeper.abort();
     house.close().await?;
     if let Some(metrics) = metrics {
         metrics.abort();
     }
-    drained?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
-}
-
-/// Serves until it is told to stop and every request has ended, or the time for that is over.
-async fn drain(
-    server: impl Future<Output = std::io::Result<()>>,
-    stopped: watch::Receiver<bool>,
-) -> Result<(), Failure> {
-    let mut server = std::pin::pin!(server);
-    tokio::select! {
-        ended = &mut server => return ended.map_err(Failure::new),
-        () = until(stopped) => {}
-    }
-    if let Ok(ended) = tokio::time::timeout(DRAIN, server).await {
-        return ended.map_err(Failure::new);
-    }
-    tracing::warn!("some requests did not end in time");
-    Ok(())
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
@@ -100,10 +82,10 @@ async fn asked_to_stop() {
 
 /// Metrics have a listener of their own, so that nobody exposes them together with the API by mistake.
 async fn metrics_server(
-    listen: MetricsListen,
+    wanted: MetricsListen,
     stopped: watch::Receiver<bool>,
 ) -> Result<Option<tokio::task::JoinHandle<()>>, Failure> {
-    let MetricsListen::At(address) = listen else { return Ok(None) };
+    let MetricsListen::At(address) = wanted else { return Ok(None) };
     let handle = crate::telemetry::start_metrics().map_err(Failure::new)?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|error| {
@@ -115,13 +97,11 @@ async fn metrics_server(
     tracing::info!(metrics.address = %address, "offering metrics");
     tokio::spawn(upkeep(handle.clone()));
     let app = Router::new().route("/metrics", get(move || std::future::ready(handle.render())));
-    let served = async move {
-        let server = axum::serve(listener, app).with_graceful_shutdown(until(stopped));
-        if let Err(error) = server.await {
-            tracing::warn!(metrics.error = %error, "the metrics listener ended");
-        }
-    };
-    Ok(Some(tokio::spawn(served)))
+    let limits = ListenLimits { connections: METRICS_CONNECTIONS, ..ListenLimits::default() };
+    Ok(Some(tokio::spawn(async move {
+        // Whoever collects metrics comes again; nothing is lost with an answer.
+        listen(listener, app, limits, until(stopped)).await;
+    })))
 }
 
 async fn upkeep(handle: PrometheusHandle) {

@@ -94,11 +94,15 @@ fn require_any(caller: &Caller, endpoint: &Endpoint) -> Result<(), Problem> {
 
 impl Call {
     /// The idempotency row of this request, if it brought a key.
+    ///
+    /// A key is the caller's own: of its kind, and in whose name it acts. Two people who tap the same button decide
+    /// twice. Which credential is left out, so that a client that changes its credential still repeats its request.
     pub(crate) fn claim(&self, body: &Value) -> Option<Claim> {
         let key = self.key.as_ref()?;
         let request = json!({"method": self.method, "path": self.path, "body": body, "if_match": self.if_match});
+        let owned = json!({"kind": self.caller.kind, "principal_id": self.caller.principal_id, "key": key});
         Some(Claim {
-            key: self.caller.keyed(Purpose::Request, format!("key\u{0}{key}").as_bytes()),
+            key: self.caller.keyed(Purpose::Request, &canonical(&owned)),
             request: self.caller.keyed(Purpose::Request, &canonical(&request)),
         })
     }

@@ -8,6 +8,7 @@ mod body;
 mod endpoint;
 mod extract;
 mod headers;
+mod listen;
 mod observe;
 mod paging;
 mod problem;
@@ -17,6 +18,8 @@ mod v1;
 
 #[cfg(test)]
 mod openapi_tests;
+
+pub use listen::{ListenLimits, listen};
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -95,15 +95,18 @@ impl Call {
         }
     }
 
-    /// Writes down that an operator or an auditor looked, before what was seen is shown. Other kinds leave no entry.
+    /// Writes down that somebody looked, and how much they saw, before it is shown. Programs that serve the
+    /// conversation leave no entry.
     pub(crate) async fn record_read(&self, operation: &str, about: ReadRecord) -> Result<(), Problem> {
-        if !matches!(self.caller.kind, CredentialKind::Operator | CredentialKind::Auditor) {
-            return Ok(());
+        match self.caller.kind {
+            CredentialKind::Handler | CredentialKind::Agent => return Ok(()),
+            CredentialKind::Operator | CredentialKind::Auditor | CredentialKind::Admin => {}
         }
         let read = ReadRecord {
             operation: operation.to_owned(),
             key_id: self.caller.key_id.to_string(),
             viewer_id: self.caller.principal_id.clone(),
+            detail: Some(self.caller.seen().to_owned()),
             ..about
         };
         let operation = Operation::RecordRead(RecordRead { reader: self.caller.reader(), read });

@@ -1,15 +1,22 @@
 //! Who looks, how much they may see, and the record that they looked.
 //!
-//! **Invariant:** a read by an operator or auditor is durable in the reader's own stream before it is answered, and so
+//! **Invariant:** a read by an operator, an auditor or an administrator is durable in the reader's own stream before it is answered, and so
 //! is one that was refused.
 
+use serde_json::{Map, Value};
+
+use super::ooc::RedactionShown;
 use super::wording::Language;
 use super::{Caller, Service, ServiceError};
+use crate::domain::command::CommandRecord;
+use crate::domain::context::ContextRecord;
 use crate::domain::event::ReadRecord;
 use crate::domain::id::{CommandId, ContextId, ConversationId, PrincipalId, RoleName};
 use crate::domain::operation::{CredentialKind, Operation, RecordRead};
-use crate::domain::policy::{DetailLevel, OocRules};
+use crate::domain::policy::{DetailLevel, OocRules, RedactionMethod};
 use crate::domain::principal::Principal;
+use crate::domain::redaction::{EXTENSIONS, Redactor};
+use crate::domain::slots::{ACTIVE_TARGET, LAST_RESULT, SlotClass, classify};
 use crate::storage::Scope;
 
 /// A part of an answer to an operator. Status, time left and whether something is asked are shown at every level.
@@ -89,6 +96,20 @@ fn level(kind: CredentialKind, people: &[&Principal], rules: &OocRules) -> Detai
     least.min(credential_level(kind)).min(rules.detail)
 }
 
+/// Whether what callers wrote is covered for this one: people look, and do not serve the conversation.
+fn is_covered(caller: &Caller) -> bool {
+    let looks = matches!(caller.kind, CredentialKind::Operator | CredentialKind::Auditor);
+    looks && !caller.scopes.contains(&Scope::OocRaw)
+}
+
+impl Caller {
+    /// The word for how much this one sees of what callers wrote, for the record of a read.
+    #[must_use]
+    pub fn seen(&self) -> &'static str {
+        if is_covered(self) { "redacted" } else { "raw" }
+    }
+}
+
 /// What a read is about, for its record.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Looked {
@@ -135,6 +156,82 @@ impl Service {
     async fn person(&self, caller: &Caller, id: Option<&PrincipalId>) -> Result<Option<Principal>, ServiceError> {
         let Some(id) = id else { return Ok(None) };
         Ok(self.store.principal(&caller.tenant.tenant_id, id.as_str()).await?)
+    }
+
+    /// Does something to a record as policy redacts it for this caller; says what was covered. Nothing is done for
+    /// callers who see records as they are.
+    fn covering(&self, caller: &Caller, cover: impl FnOnce(&mut Redactor<'_>)) -> Option<RedactionShown> {
+        if !is_covered(caller) {
+            return None;
+        }
+        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key);
+        cover(&mut redactor);
+        Some(RedactionShown { level: caller.seen(), applied: redactor.applied() })
+    }
+
+    /// Covers what callers wrote into a context. Copies of open questions hold nothing of theirs and stay.
+    pub fn cover_context(&self, caller: &Caller, context: &mut ContextRecord) -> Option<RedactionShown> {
+        self.covering(caller, |redactor| {
+            let slots = std::mem::take(&mut context.slots).into_iter();
+            let left = slots.filter_map(|(name, value)| {
+                let is_copy = name != LAST_RESULT && classify(&name) == SlotClass::ReadOnly;
+                let value = if is_copy { Some(value) } else { redactor.slot(&name, &value) };
+                Some((name, value?))
+            });
+            context.slots = left.collect();
+            if !context.extensions.is_empty() {
+                let extensions = Value::Object(std::mem::take(&mut context.extensions));
+                context.extensions = match redactor.slot(EXTENSIONS, &extensions) {
+                    Some(Value::Object(left)) => left,
+                    // A digest of all of them has no name of its own.
+                    Some(digest) => Map::from_iter([("digest".to_owned(), digest)]),
+                    None => Map::new(),
+                };
+            }
+        })
+    }
+
+    /// Covers the free texts of a command's reports.
+    pub fn cover_command(&self, caller: &Caller, command: &mut CommandRecord) {
+        self.covering(caller, |redactor| {
+            for result in &mut command.results {
+                result.status = redactor.report(&result.status).unwrap_or_else(|| "hidden".to_owned());
+                result.summary = result.summary.take().and_then(|summary| redactor.report(&summary));
+            }
+        });
+    }
+
+    /// Covers a target that stands outside a context; null if it is hidden.
+    #[must_use]
+    pub fn cover_target(&self, caller: &Caller, target: Value) -> Value {
+        let mut left = None;
+        let covered = self.covering(caller, |redactor| left = redactor.slot(ACTIVE_TARGET, &target));
+        if covered.is_some() { left.unwrap_or(Value::Null) } else { target }
+    }
+
+    /// Covers the names by which a principal is known elsewhere, unless the caller keeps them. People see enough of
+    /// them to tell them apart, as in evidence; programs have no use for them.
+    pub(super) fn cover_principal(&self, caller: &Caller, principal: &mut Principal) {
+        if caller.scopes.contains(&Scope::PrincipalWrite) {
+            return;
+        }
+        let method = match caller.kind {
+            CredentialKind::Operator | CredentialKind::Auditor | CredentialKind::Admin => RedactionMethod::Mask,
+            CredentialKind::Handler | CredentialKind::Agent => RedactionMethod::Hide,
+        };
+        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key);
+        let mut left = |value: &mut String| match redactor.by("aliases", method, &Value::String(std::mem::take(value)))
+        {
+            Some(Value::String(covered)) => {
+                *value = covered;
+                true
+            }
+            _ => false,
+        };
+        principal.aliases.retain_mut(|alias| left(&mut alias.value));
+        principal.past_aliases.retain_mut(|past| left(&mut past.alias.value));
     }
 
     /// Writes down that somebody looked; returns when that is durable.

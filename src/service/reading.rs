@@ -1,5 +1,6 @@
 //! Reads for handlers: contexts, items, commands, principals. Expiry is judged as they are read.
 
+use super::ooc::RedactionShown;
 use super::{Caller, Service, ServiceError};
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
@@ -18,6 +19,8 @@ pub struct ContextView {
     pub context: ContextRecord,
     /// Its open question, if its time is not over.
     pub question: Option<PendingItem>,
+    /// What was covered, for callers for whom something may be.
+    pub redaction: Option<RedactionShown>,
     /// When it was read: `status` is as of this instant.
     pub now: Timestamp,
 }
@@ -44,7 +47,8 @@ impl Service {
         self.view(caller, context).await
     }
 
-    /// Completes a record with its open question and with what policy derives instead of storing.
+    /// Completes a record with its open question and with what policy derives instead of storing, and covers what
+    /// this caller may not see.
     pub(super) async fn view(&self, caller: &Caller, mut context: ContextRecord) -> Result<ContextView, ServiceError> {
         let now = self.now();
         let tenant = &caller.tenant.tenant_id;
@@ -65,7 +69,8 @@ impl Service {
         {
             context.slots.insert(LAST_RESULT.to_owned(), copy);
         }
-        Ok(ContextView { context, question, now })
+        let redaction = self.cover_context(caller, &mut context);
+        Ok(ContextView { context, question, redaction, now })
     }
 
     /// Contexts, newest change first.
@@ -112,14 +117,21 @@ impl Service {
     /// One command.
     pub async fn command(&self, caller: &Caller, id: &CommandId) -> Result<CommandRecord, ServiceError> {
         caller.require(Scope::ContextRead)?;
-        self.store.command(&caller.tenant.tenant_id, id).await?.ok_or(ServiceError::NotFound("command"))
+        let found = self.store.command(&caller.tenant.tenant_id, id).await?;
+        let mut command = found.ok_or(ServiceError::NotFound("command"))?;
+        self.cover_command(caller, &mut command);
+        Ok(command)
     }
 
-    /// Principals.
+    /// Principals. What they are called elsewhere is for those who keep them.
     pub async fn principals(&self, caller: &Caller, query: PrincipalQuery) -> Result<Page<Principal>, ServiceError> {
         if caller.require(Scope::PrincipalWrite).is_err() {
             caller.require(Scope::ContextRead)?;
         }
-        Ok(self.store.principals(&caller.tenant.tenant_id, &query).await?)
+        let mut page = self.store.principals(&caller.tenant.tenant_id, &query).await?;
+        for principal in &mut page.items {
+            self.cover_principal(caller, principal);
+        }
+        Ok(page)
     }
 }

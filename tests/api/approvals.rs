@@ -77,3 +77,24 @@ async fn what_needs_no_approval_is_told_so() {
     let got = handler.post(&format!("/v1/contexts/{context}/approvals"), crate::house::ask("c")).await;
     got.problem(422, "approval_not_needed");
 }
+
+#[tokio::test]
+async fn a_repetition_is_the_deciders_own_and_survives_a_change_of_key() {
+    let house = House::new().await;
+    let handler = house.handler("s").await;
+    let (id, role) = asked(&house, &handler, "conv").await;
+    let path = format!("/v1/approvals/{id}/decisions");
+    let decide = Some(&[Scope::ApprovalDecide][..]);
+    for boss in ["boss-1", "boss-2"] {
+        let body = json!({"kind": "person", "roles": [role]});
+        handler.put(&format!("/v1/principals/{boss}"), body).await.expect(201);
+    }
+    let first = house.client("s", CredentialKind::Operator, decide, Some("boss-1")).await;
+    let rotated = house.client("s", CredentialKind::Operator, decide, Some("boss-1")).await;
+    let second = house.client("s", CredentialKind::Operator, decide, Some("boss-2")).await;
+    let send = |client: &Client| client.ask("POST", &path).key("tap").valid(&json!({"decision": "approve"})).send();
+    assert!(!send(&first).await.expect(200).replayed());
+    assert!(send(&rotated).await.expect(200).replayed(), "a client that changes its key repeats its own request");
+    let got = send(&second).await.problem(409, "already_decided");
+    assert!(!got.replayed(), "nobody is told that somebody else's decision was theirs");
+}

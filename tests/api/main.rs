@@ -7,6 +7,7 @@ mod agents;
 mod approvals;
 mod canary;
 mod client;
+mod covered;
 mod faults;
 mod flow;
 mod house;

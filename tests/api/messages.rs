@@ -50,18 +50,21 @@ async fn a_batch_keeps_order_and_one_bad_message_harms_no_other() {
     house.asked(&client, &context, ask("cmd-batch")).await;
     let yes = house.message("ordered", "sim");
     let no = house.message("ordered", "não");
+    let mut reused = yes.clone();
+    reused["text"] = json!("outra coisa");
     let messages = json!({"messages": [
-        yes, {"message_id": 5}, "text", yes, no, house.message("elsewhere", "oi"),
+        yes, {"message_id": 5}, "text", yes, reused, no, house.message("elsewhere", "oi"),
     ]});
     let got = client.ask("POST", "/v1/messages/batch").json(&messages).send().await.expect(200);
     let results = got.body["results"].as_array().unwrap();
-    assert_eq!(results.len(), 6);
+    assert_eq!(results.len(), 7);
     assert_eq!(results[0]["answer"]["verdict"]["code"], "confirmed");
     assert_eq!(results[1]["problem"]["errors"][0]["pointer"], "/messages/1/message_id");
     assert_eq!(results[2]["problem"]["code"], "wrong_type");
     assert_eq!(results[3]["answer"]["duplicate"], true);
-    assert_eq!(results[4]["answer"]["verdict"]["code"], "declined", "the no came after the yes and takes it back");
-    assert_eq!(results[5]["answer"]["verdict"]["code"], "not_an_answer");
+    assert_eq!(results[4]["problem"]["code"], "message_id_reused");
+    assert_eq!(results[5]["answer"]["verdict"]["code"], "declined", "the no came after the yes and takes it back");
+    assert_eq!(results[6]["answer"]["verdict"]["code"], "not_an_answer");
 }
 
 #[tokio::test]
@@ -83,20 +86,21 @@ async fn a_full_queue_says_so_and_breaks_no_order() {
     let limits = Limits { queued_per_tenant: 2, ..Limits::default() };
     let house = House::idle(limits, HttpConfig::default()).await;
     let client = house.handler("a").await;
-    let messages: Vec<Value> = (0..4).map(|_| house.message("full", "oi")).collect();
+    let talks = ["full-1", "full-1", "full-2", "full-3", "full-3"];
+    let messages: Vec<Value> = talks.iter().map(|talk| house.message(talk, "oi")).collect();
     let batch = client.ask("POST", "/v1/messages/batch").valid(&json!({"messages": messages})).send();
     let batch = tokio::spawn(batch);
     while house.service.queued() < 2 {
         tokio::task::yield_now().await;
     }
-    let one = client.post("/v1/messages", house.message("full", "oi")).await.problem(503, "busy");
+    let one = client.post("/v1/messages", house.message("full-4", "oi")).await.problem(503, "busy");
     assert_eq!(one.header("retry-after"), Some("1"));
     house.work();
     let results = batch.await.unwrap().expect(200).body["results"].as_array().unwrap().clone();
     let answered: Vec<bool> = results.iter().map(|result| result.get("answer").is_some()).collect();
-    assert_eq!(answered, [true, true, false, false]);
-    assert_eq!(results[3]["problem"]["code"], "busy");
-    let rest = json!({"messages": messages[2..]});
+    assert_eq!(answered, [true, true, true, false, false]);
+    assert_eq!(results[4]["problem"]["code"], "busy");
+    let rest = json!({"messages": messages[3..]});
     let rest = client.ask("POST", "/v1/messages/batch").valid(&rest).send().await.expect(200);
     assert!(rest.body["results"].as_array().unwrap().iter().all(|r| r["answer"]["duplicate"] == false));
 }

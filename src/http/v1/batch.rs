@@ -1,14 +1,16 @@
 //! `POST /v1/messages/batch`: many messages at once, each answered for itself, in order within a conversation.
 //!
-//! All messages are queued in the order in which they were sent before any answer is awaited, and the queue keeps a
-//! tenant's order. When the queue takes one no more, the later ones of its conversation are not tried either: they
-//! would be read as if the missing one had never been sent.
+//! A message is queued when the one before it in its conversation has been answered; conversations do not wait for
+//! one another. A message that is refused for a fault of its own harms no other: it would be refused again, and its
+//! conversation could never go on. One that the server could not take (503: too much waits, nothing can be stored)
+//! holds the later ones of its conversation back: they would be read as if it had never been sent.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -54,90 +56,116 @@ enum ResultWire {
     Problem(Value),
 }
 
-type Pending<'a> = Pin<Box<dyn Future<Output = Result<Done, Problem>> + Send + 'a>>;
-
-/// A message on its way.
-enum Slot<'a> {
-    /// Not sent yet: its conversation and its operation.
-    Ready(ConversationId, Operation),
-    /// Queued.
-    Waiting(Pending<'a>),
-    /// Answered.
-    Over(Result<Done, Problem>),
-}
+/// What became of a message, and where in the body it stands.
+type Answered = (usize, Result<Done, Problem>);
+/// A conversation on its way.
+type Pending<'a> = Pin<Box<dyn Future<Output = Vec<Answered>> + Send + 'a>>;
 
 async fn post(call: Call, body: Body<BatchWire>) -> Result<Reply, Problem> {
     let messages = body.typed.messages;
     if messages.is_empty() || messages.len() > MAX_MESSAGES {
         return Err(Problem::invalid("/messages", format!("must hold 1 to {MAX_MESSAGES} messages")));
     }
-    let mut slots: Vec<Slot<'_>> =
-        messages.into_iter().enumerate().map(|(index, message)| slot(&call, index, &message)).collect();
-    let mut held = HashSet::new();
-    poll_fn(|context| drive(&call, &mut slots, &mut held, context)).await;
-    let results = slots.into_iter().filter_map(|slot| match slot {
-        Slot::Over(result) => Some(shown(result)),
-        Slot::Ready(..) | Slot::Waiting(_) => None,
-    });
+    let mut answered = Vec::with_capacity(messages.len());
+    let mut conversations: Vec<Vec<(usize, Operation)>> = Vec::new();
+    let mut places = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        match read(&call, index, message) {
+            Ok((conversation_id, operation)) => {
+                let place = *places.entry(conversation_id).or_insert(conversations.len());
+                if place == conversations.len() {
+                    conversations.push(Vec::new());
+                }
+                conversations[place].push((index, operation));
+            }
+            Err(problem) => answered.push((index, Err(problem))),
+        }
+    }
+    let decide = |operation| call.decide(operation, None);
+    let mut pending: Vec<Pending<'_>> =
+        conversations.into_iter().map(|messages| Box::pin(in_turn(messages, decide)) as Pending<'_>).collect();
+    poll_fn(|context| drive(&mut pending, &mut answered, context)).await;
+    answered.sort_by_key(|(index, _)| *index);
+    let results = answered.into_iter().map(|(_, result)| shown(&call, result));
     Reply::ok(&ResultsWire { results: results.collect() })
 }
 
-fn slot<'a>(call: &Call, index: usize, message: &Value) -> Slot<'a> {
+fn read(call: &Call, index: usize, message: &Value) -> Result<(ConversationId, Operation), Problem> {
     let base = format!("/messages/{index}");
-    let read = typed::<MessageWire>(message.clone(), &base).and_then(|wire| {
-        let conversation_id = wire.conversation_id().clone();
-        let event = wire.event(call, message).map_err(|problem| beneath(problem, &base))?;
-        Ok((conversation_id, Operation::Ingest(Box::new(event))))
-    });
-    match read {
-        Ok((conversation_id, operation)) => Slot::Ready(conversation_id, operation),
-        Err(problem) => Slot::Over(Err(problem)),
-    }
+    let wire = typed::<MessageWire>(message.clone(), &base)?;
+    let conversation_id = wire.conversation_id().clone();
+    let event = wire.event(call, message).map_err(|problem| beneath(problem, &base))?;
+    Ok((conversation_id, Operation::Ingest(Box::new(event))))
 }
 
-/// Queues what is ready, in order, and collects what is answered.
-fn drive<'a>(
-    call: &'a Call,
-    slots: &mut [Slot<'a>],
-    held: &mut HashSet<ConversationId>,
-    context: &mut Context<'_>,
-) -> Poll<()> {
-    let mut open = false;
-    for slot in slots {
-        if let Slot::Ready(conversation_id, operation) = slot {
-            let (conversation_id, operation) = (conversation_id.clone(), operation.clone());
-            if held.contains(&conversation_id) {
-                *slot = Slot::Over(Err(held_back()));
-                continue;
-            }
-            let mut pending: Pending<'a> = Box::pin(call.decide(operation, None));
-            *slot = match pending.as_mut().poll(context) {
-                Poll::Pending => Slot::Waiting(pending),
-                Poll::Ready(result) => {
-                    // Only what was never queued is answered at once, and only by being refused.
-                    if result.is_err() {
-                        held.insert(conversation_id);
-                    }
-                    Slot::Over(result)
-                }
-            };
-        } else if let Slot::Waiting(pending) = slot
-            && let Poll::Ready(result) = pending.as_mut().poll(context)
-        {
-            *slot = Slot::Over(result);
-        }
-        open |= matches!(slot, Slot::Waiting(_));
+/// Sends the messages of one conversation, each when the one before it has been answered.
+async fn in_turn<M, D, F>(messages: Vec<(usize, M)>, send: impl Fn(M) -> F) -> Vec<(usize, Result<D, Problem>)>
+where
+    F: Future<Output = Result<D, Problem>>,
+{
+    let mut answered = Vec::with_capacity(messages.len());
+    let mut held = false;
+    for (index, message) in messages {
+        let result = if held { Err(held_back()) } else { send(message).await };
+        held |= result.as_ref().is_err_and(|problem| problem.status == StatusCode::SERVICE_UNAVAILABLE);
+        answered.push((index, result));
     }
-    if open { Poll::Pending } else { Poll::Ready(()) }
+    answered
+}
+
+/// Lets every conversation go on as far as it can.
+fn drive(pending: &mut Vec<Pending<'_>>, answered: &mut Vec<Answered>, context: &mut Context<'_>) -> Poll<()> {
+    pending.retain_mut(|conversation| match conversation.as_mut().poll(context) {
+        Poll::Pending => true,
+        Poll::Ready(over) => {
+            answered.extend(over);
+            false
+        }
+    });
+    if pending.is_empty() { Poll::Ready(()) } else { Poll::Pending }
 }
 
 fn held_back() -> Problem {
     Problem::from(crate::service::ServiceError::Busy { retry_after_seconds: 1 })
 }
 
-fn shown(result: Result<Done, Problem>) -> ResultWire {
-    match result.and_then(TurnWire::of) {
+fn shown(call: &Call, result: Result<Done, Problem>) -> ResultWire {
+    match result.and_then(|done| TurnWire::of(call, done)) {
         Ok(turn) => ResultWire::Answer(Box::new(turn)),
         Err(problem) => ResultWire::Problem(problem.to_value(None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::refusal::Refusal;
+    use crate::service::ServiceError;
+
+    /// Sends messages of which each is its own answer; says how many were sent and what was answered.
+    async fn sent(messages: Vec<Result<u32, Problem>>) -> (usize, Vec<Result<u32, u16>>) {
+        let count = std::cell::Cell::new(0);
+        let answered = in_turn(messages.into_iter().enumerate().collect(), |message| {
+            count.set(count.get() + 1);
+            std::future::ready(message)
+        });
+        let results = answered.await.into_iter().map(|(_, result)| result.map_err(|problem| problem.status.as_u16()));
+        let results = results.collect();
+        (count.get(), results)
+    }
+
+    #[tokio::test]
+    async fn a_message_that_is_refused_for_its_own_fault_holds_nobody_back() {
+        let messages =
+            vec![Ok(0), Err(Refusal::MessageIdReused.into()), Ok(2), Err(ServiceError::Internal.into()), Ok(4)];
+        assert_eq!(sent(messages).await, (5, vec![Ok(0), Err(422), Ok(2), Err(500), Ok(4)]));
+    }
+
+    #[tokio::test]
+    async fn a_message_that_could_not_be_taken_holds_the_later_ones_back() {
+        for fault in [ServiceError::Unavailable, ServiceError::Busy { retry_after_seconds: 1 }] {
+            let messages = vec![Ok(0), Err(fault.into()), Ok(2), Ok(3)];
+            assert_eq!(sent(messages).await, (2, vec![Ok(0), Err(503), Err(503), Err(503)]));
+        }
     }
 }

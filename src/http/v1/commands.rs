@@ -72,7 +72,7 @@ async fn bind(call: Call, PathId(id): PathId, body: Body<BindWire>) -> Result<Re
     let done = call.decide(Operation::Bind(Box::new(bind)), claim).await?;
     let Answer::Bound { command, replayed } = done.answer else { return Err(unexpected()) };
     let status = if replayed { StatusCode::OK } else { StatusCode::CREATED };
-    Ok(Reply::new(status, &CommandWire::from(*command))?.replayed(replayed || done.replayed))
+    Ok(Reply::new(status, &CommandWire::written(&call, *command))?.replayed(replayed || done.replayed))
 }
 
 fn keyed_messages(

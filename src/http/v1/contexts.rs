@@ -72,14 +72,14 @@ async fn open(call: Call, body: Body<OpenWire>) -> Result<Reply, Problem> {
     });
     // A refusal names its slot as a patch would; here the slots are a member of the body.
     let done = call.decide(operation, claim).await.map_err(|problem| beneath(problem, "/slots"))?;
-    context_reply(StatusCode::CREATED, done)
+    context_reply(&call, StatusCode::CREATED, done)
 }
 
 /// A changed context with its `ETag`.
-fn context_reply(status: StatusCode, done: Done) -> Result<Reply, Problem> {
+fn context_reply(call: &Call, status: StatusCode, done: Done) -> Result<Reply, Problem> {
     let Answer::Context { context, .. } = done.answer else { return Err(unexpected()) };
     let (revision, id) = (context.revision, context.context_id.clone());
-    let reply = Reply::new(status, &ContextWire::written(*context, done.at))?;
+    let reply = Reply::new(status, &ContextWire::written(call, *context, done.at))?;
     let reply = reply.revision(revision).replayed(done.replayed);
     Ok(if status == StatusCode::CREATED { reply.at(COLLECTION, id.as_str()) } else { reply })
 }
@@ -143,7 +143,7 @@ async fn change_slots(call: Call, PathId(id): PathId, body: Body<PatchWire>) -> 
         credential: call.caller.kind,
     });
     let done = call.decide(operation, claim).await?;
-    context_reply(StatusCode::OK, done)
+    context_reply(&call, StatusCode::OK, done)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -186,5 +186,5 @@ async fn transition(call: Call, PathId(id): PathId, body: Body<MoveWire>) -> Res
         if_revision: call.if_match,
     });
     let done = call.decide(operation, claim).await?;
-    context_reply(StatusCode::OK, done)
+    context_reply(&call, StatusCode::OK, done)
 }

@@ -21,5 +21,5 @@ async fn post(call: Call, body: Body<MessageWire>) -> Result<Reply, Problem> {
     let event = body.typed.event(&call, &body.value)?;
     let done = call.decide(Operation::Ingest(Box::new(event)), claim).await?;
     let replayed = done.replayed;
-    Ok(Reply::ok(&TurnWire::of(done)?)?.replayed(replayed))
+    Ok(Reply::ok(&TurnWire::of(&call, done)?)?.replayed(replayed))
 }

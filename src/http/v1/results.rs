@@ -66,8 +66,8 @@ async fn post(call: Call, PathId(id): PathId, body: Body<ResultWire>) -> Result<
     let done = call.decide(operation, claim).await?;
     let Answer::Recorded { command, context } = done.answer else { return Err(unexpected()) };
     let recorded = RecordedWire {
-        command: CommandWire::from(*command),
-        context: context.map(|context| ContextWire::written(*context, done.at)),
+        command: CommandWire::written(&call, *command),
+        context: context.map(|context| ContextWire::written(&call, *context, done.at)),
     };
     Ok(Reply::new(StatusCode::CREATED, &recorded)?.replayed(done.replayed))
 }

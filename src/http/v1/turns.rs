@@ -199,21 +199,21 @@ struct Selection {
 
 impl TurnWire {
     /// The answer to a message that was decided.
-    pub(super) fn of(done: Done) -> Result<Self, Problem> {
+    pub(super) fn of(call: &Call, done: Done) -> Result<Self, Problem> {
         let Answer::Turn { verdict, item, context, duplicate } = done.answer else { return Err(unexpected()) };
         let at = done.at;
         metrics::counter!("cscp_verdicts_total", "code" => verdict.code.as_str(), "reason" => verdict.reason.code())
             .increment(1);
         Ok(Self {
-            verdict: VerdictWire::of(&verdict, item.as_deref()),
-            context: context.map(|context| ContextWire::written(*context, at)),
+            verdict: VerdictWire::of(call, &verdict, item.as_deref()),
+            context: context.map(|context| ContextWire::written(call, *context, at)),
             duplicate,
         })
     }
 }
 
 impl VerdictWire {
-    fn of(verdict: &Verdict, item: Option<&PendingItem>) -> Self {
+    fn of(call: &Call, verdict: &Verdict, item: Option<&PendingItem>) -> Self {
         let mut wire = Self {
             code: verdict.code,
             reason: verdict.reason,
@@ -238,18 +238,18 @@ impl VerdictWire {
             ItemKind::Disambiguation => wire.disambiguation = Some(subject),
         }
         if verdict.code == VerdictCode::Selected {
-            wire.selection = selection(item);
+            wire.selection = selection(call, item);
         }
         wire
     }
 }
 
-fn selection(item: &PendingItem) -> Option<Selection> {
+fn selection(call: &Call, item: &PendingItem) -> Option<Selection> {
     let (Question::Disambiguation { options, .. }, ItemState::Selected { option, .. }) = (&item.question, &item.state)
     else {
         return None;
     };
     let index = usize::try_from(*option).ok()?.checked_sub(1)?;
-    let target = options.get(index)?.target.clone();
+    let target = call.app.service.cover_target(&call.caller, options.get(index)?.target.clone());
     Some(Selection { disambiguation_id: item.item_id.clone(), option: *option, target })
 }

@@ -14,6 +14,8 @@ use crate::domain::lifecycle::Status;
 use crate::domain::policy::{PolicyRef, SafetyClass};
 use crate::domain::slots::{Slots, pending_slot};
 use crate::domain::time::Timestamp;
+use crate::http::extract::Call;
+use crate::service::ooc::RedactionShown;
 use crate::service::{ContextView, ItemView};
 
 /// A context record (RFC-WF-0034 VI.A).
@@ -37,6 +39,8 @@ pub(crate) struct ContextWire {
     closed: Option<Closed>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     extensions: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redaction: Option<RedactionShown>,
 }
 
 #[derive(Debug, Serialize)]
@@ -55,15 +59,16 @@ impl ContextWire {
     /// As of the moment it was read.
     pub(crate) fn read(view: ContextView) -> Self {
         let answerable = view.question.is_some();
-        Self::new(view.context, answerable, view.now)
+        Self::new(view.context, view.redaction, answerable, view.now)
     }
 
     /// As of the moment it was decided on: what was due has been written down.
-    pub(crate) fn written(context: ContextRecord, now: Timestamp) -> Self {
-        Self::new(context, true, now)
+    pub(crate) fn written(call: &Call, mut context: ContextRecord, now: Timestamp) -> Self {
+        let redaction = call.app.service.cover_context(&call.caller, &mut context);
+        Self::new(context, redaction, true, now)
     }
 
-    fn new(context: ContextRecord, answerable: bool, now: Timestamp) -> Self {
+    fn new(context: ContextRecord, redaction: Option<RedactionShown>, answerable: bool, now: Timestamp) -> Self {
         let status = match context.status_at(now) {
             // The question's time is over, whether or not that has been written down.
             Status::Pending if !answerable => Status::Active,
@@ -96,6 +101,7 @@ impl ContextWire {
             blocked,
             closed,
             extensions: context.extensions,
+            redaction,
         }
     }
 }
@@ -324,6 +330,14 @@ pub(crate) struct CommandWire {
     outcome: &'static str,
     results: Vec<CommandResult>,
     policy: PolicyRef,
+}
+
+impl CommandWire {
+    /// As of the moment it was decided on.
+    pub(crate) fn written(call: &Call, mut command: CommandRecord) -> Self {
+        call.app.service.cover_command(&call.caller, &mut command);
+        Self::from(command)
+    }
 }
 
 impl From<CommandRecord> for CommandWire {

@@ -55,9 +55,9 @@ pub struct Settings {
     #[arg(long, env = "CSCP_LOG_FORMAT", value_enum, default_value = "text", global = true)]
     pub log_format: LogFormat,
 
-    /// What is logged, as in RUST_LOG, for instance info or cscp=debug
-    #[arg(long, env = "CSCP_LOG", default_value = "info", global = true)]
-    pub log: String,
+    /// What is logged, for instance info or cscp=debug; by default info for the server, errors for the rest
+    #[arg(long, env = "CSCP_LOG", global = true)]
+    pub log: Option<String>,
 }
 
 impl Settings {

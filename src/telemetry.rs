@@ -11,9 +11,10 @@ const DURATION_BUCKETS: [f64; 15] =
 /// Operations in a batch.
 const BATCH_BUCKETS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
-/// Starts logging to standard error. A second start in one process changes nothing.
-pub fn start_logging(settings: &Settings) -> Result<(), String> {
-    let filter = EnvFilter::try_new(&settings.log).map_err(|error| format!("--log: {error}"))?;
+/// Starts logging to standard error, at the level `unasked` if nobody chose one. A second start changes nothing.
+pub fn start_logging(settings: &Settings, unasked: &str) -> Result<(), String> {
+    let filter =
+        EnvFilter::try_new(settings.log.as_deref().unwrap_or(unasked)).map_err(|error| format!("--log: {error}"))?;
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = match settings.log_format {
         LogFormat::Text => logs.with_ansi(false).try_init(),

@@ -2,7 +2,6 @@
 //!
 //! `signature`: is it Meta? `payload`, `normalise`, `message`, `identity`: what did it send, with every piece
 //! accounted for? `cscp`: what does it mean? `shop`: what follows from that? `server` puts them in order.
-#![expect(clippy::doc_markdown, reason = "WhatsApp is a name and not an identifier")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;

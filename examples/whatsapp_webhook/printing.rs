@@ -19,6 +19,7 @@ pub(crate) struct Printing {
 impl Sender for Printing {
     async fn send(&self, message: &Value) -> Result<Sent, NotSent> {
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
+        #[expect(clippy::disallowed_methods, reason = "the example is a program of its own, with a clock of its own")]
         let at = Timestamp::now();
         println!("would send: {message}");
         Ok(Sent { message_id: format!("wamid.printed.{}.{number}", at.as_millisecond()), at: at.to_string() })

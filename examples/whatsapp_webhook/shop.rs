@@ -164,7 +164,7 @@ impl Shop {
             message_id: self.secret.derived_id("reply", &message.event.message_id),
             conversation_id: message.event.conversation_id.clone(),
             actor_id: message.event.actor_id.clone(),
-            sent_at: Timestamp::now().to_string(),
+            sent_at: now(),
             direction: Direction::Outbound,
             kind: Kind::Text,
             channel: CHANNEL,
@@ -238,7 +238,14 @@ pub(crate) fn order_to_cancel(event: &MessageEvent) -> Option<String> {
     }
 }
 
+/// The present, as cscp reads it.
+#[expect(clippy::disallowed_methods, reason = "the example is a program of its own, with a clock of its own")]
+fn now() -> String {
+    Timestamp::now().to_string()
+}
+
 /// An id that nobody else has.
+#[expect(clippy::disallowed_methods, reason = "the example is a program of its own, with randomness of its own")]
 fn random_id() -> Option<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).ok()?;

@@ -140,7 +140,7 @@ pub(super) async fn tenant(settings: &Settings, command: TenantCommand) -> Resul
             let tenant_id = tenant_id(&tenant)?;
             match store.create_tenant(&new_tenant(tenant_id, environment, policy)).await {
                 Ok(()) => {
-                    println!("The tenant {tenant} was created. Next: cscp key create --tenant {tenant} --kind handler")
+                    println!("The tenant {tenant} was created. Next: cscp key create --tenant {tenant} --kind handler");
                 }
                 Err(StorageError::Exists) => return Err(Failure::new(format!("there is a tenant {tenant} already"))),
                 Err(error) => return Err(error.into()),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::control::{mint, new_tenant};
+use super::first_run::register;
 use super::{Failure, demo_script, open};
 use crate::config::Settings;
 use crate::domain::id::{PrincipalId, TenantId};
@@ -118,12 +119,14 @@ async fn play(settings: &Settings, file: &std::path::Path) -> Result<(), Failure
         Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(SystemEntropy), Limits::default());
     let writer = tokio::spawn(writer.run());
     let service = Service::new(Arc::clone(&store), committer.clone(), rules, shared, Box::new(SystemEntropy));
-    let (handler, operator) = keys(store.as_ref()).await?;
+    let (handler, operator) = keys(store.as_ref(), &service).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(Failure::new)?;
     let base = format!("http://{}", listener.local_addr().map_err(Failure::new)?);
     let server = axum::serve(listener, router(service, HttpConfig::default()));
     let server = tokio::spawn(async move { server.await });
-    let stage = Stage { base, client: reqwest::Client::new(), handler, operator, clock };
+    // A proxy that the environment names has no way to a server on this machine.
+    let client = reqwest::Client::builder().no_proxy().build().map_err(Failure::new)?;
+    let stage = Stage { base, client, handler, operator, clock };
     let played = demo_script::play(&stage).await;
     server.abort();
     committer.stop();
@@ -132,12 +135,14 @@ async fn play(settings: &Settings, file: &std::path::Path) -> Result<(), Failure
     played
 }
 
-async fn keys(store: &dyn Store) -> Result<(String, String), Failure> {
+async fn keys(store: &dyn Store, service: &Service) -> Result<(String, String), Failure> {
     let tenant_id = TenantId::new("demo").map_err(Failure::new)?;
-    store.create_tenant(&new_tenant(tenant_id.clone(), "development".to_owned(), None)).await?;
+    let tenant = Arc::new(new_tenant(tenant_id.clone(), "development".to_owned(), None));
+    store.create_tenant(&tenant).await?;
     let handler = mint(tenant_id.clone(), CredentialKind::Handler, None, None, String::new());
     store.create_key(&handler.record).await?;
     let who = PrincipalId::new("demo-operator").map_err(Failure::new)?;
+    register(service, tenant, &who, "operator").await?;
     let operator = mint(tenant_id, CredentialKind::Operator, None, Some(who), String::new());
     store.create_key(&operator.record).await?;
     Ok((handler.secret, operator.secret))

@@ -103,7 +103,7 @@ impl Play<'_> {
         said(who, "may I execute it?");
         match status {
             200 | 201 => {
-                learned(&format!("{status} bound; frame {}", short(word(body, "/context_ref/context_frame_id"))))
+                learned(&format!("{status} bound; frame {}", short(word(body, "/context_ref/context_frame_id"))));
             }
             _ => learned(&format!("{status} {}: {}", word(body, "/code"), word(body, "/detail"))),
         }

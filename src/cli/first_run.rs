@@ -1,13 +1,16 @@
 //! The first run: a tenant to try things with, keys that are shown once, and lines that work when pasted.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use super::Failure;
 use super::control::{mint, new_tenant};
 use super::open::House;
-use crate::domain::id::{PrincipalId, TenantId};
-use crate::domain::operation::CredentialKind;
-use crate::storage::{Scope, StorageError};
+use crate::domain::id::{PrincipalId, RoleName, TenantId};
+use crate::domain::operation::{CredentialKind, Operation, PutPrincipal};
+use crate::domain::principal::PrincipalKind;
+use crate::service::Service;
+use crate::storage::{Scope, StorageError, Tenant};
 
 const TENANT: &str = "demo";
 
@@ -17,7 +20,8 @@ pub(super) async fn welcome(house: &House, address: SocketAddr) -> Result<(), Fa
         return Ok(());
     }
     let tenant_id = TenantId::new(TENANT).map_err(Failure::new)?;
-    match house.store.create_tenant(&new_tenant(tenant_id.clone(), "development".to_owned(), None)).await {
+    let tenant = Arc::new(new_tenant(tenant_id.clone(), "development".to_owned(), None));
+    match house.store.create_tenant(&tenant).await {
         Ok(()) => {}
         // Another process was faster and has shown its keys.
         Err(StorageError::Exists) => return Ok(()),
@@ -26,10 +30,14 @@ pub(super) async fn welcome(house: &House, address: SocketAddr) -> Result<(), Fa
     let mut secrets = Vec::new();
     for (kind, principal) in [
         (CredentialKind::Handler, None),
-        (CredentialKind::Operator, Some("demo-operator")),
-        (CredentialKind::Auditor, Some("demo-auditor")),
+        (CredentialKind::Operator, Some(("demo-operator", "operator"))),
+        (CredentialKind::Auditor, Some(("demo-auditor", "auditor"))),
     ] {
-        let principal = principal.map(PrincipalId::new).transpose().map_err(Failure::new)?;
+        let role = principal.map(|(_, role)| role);
+        let principal = principal.map(|(id, _)| PrincipalId::new(id)).transpose().map_err(Failure::new)?;
+        if let (Some(principal_id), Some(role)) = (&principal, role) {
+            register(&house.service, Arc::clone(&tenant), principal_id, role).await?;
+        }
         let key = mint(tenant_id.clone(), kind, None, principal, "first run".to_owned());
         house.store.create_key(&key.record).await?;
         secrets.push(key.secret);
@@ -40,21 +48,41 @@ pub(super) async fn welcome(house: &House, address: SocketAddr) -> Result<(), Fa
     Ok(())
 }
 
+/// Registers the person behind a key: who looks at conversations is a principal with a role, not a key alone.
+pub(super) async fn register(
+    service: &Service,
+    tenant: Arc<Tenant>,
+    principal_id: &PrincipalId,
+    role: &str,
+) -> Result<(), Failure> {
+    let role = RoleName::new(role).map_err(Failure::new)?;
+    let operation = Operation::PutPrincipal(PutPrincipal {
+        principal_id: principal_id.clone(),
+        kind: PrincipalKind::Person,
+        roles: vec![role],
+        person_id: None,
+        aliases: Vec::new(),
+        locale: None,
+        if_revision: None,
+    });
+    service.administer(tenant, operation).await.map(drop).map_err(Failure::new)
+}
+
 fn text(address: SocketAddr, handler: &str, operator: &str, auditor: &str) -> String {
     let scopes = |kind| Scope::defaults(kind).into_iter().map(Scope::as_str).collect::<Vec<_>>().join(" ");
-    let (handles, operates, audits) =
-        (scopes(CredentialKind::Handler), scopes(CredentialKind::Operator), scopes(CredentialKind::Auditor));
+    let [for_handler, for_operator, for_auditor] =
+        [CredentialKind::Handler, CredentialKind::Operator, CredentialKind::Auditor].map(scopes);
     format!(
         r#"
 A new database. The tenant "{TENANT}" was created for you to try things with.
 Its keys are shown now and never again:
 
   handler   {handler}
-            {handles}
+            {for_handler}
   operator  {operator}
-            {operates}
+            {for_operator}
   auditor   {auditor}
-            {audits}
+            {for_auditor}
 
 Try it. A message arrives, and you learn what it means:
 

@@ -72,7 +72,9 @@ pub fn run(cli: Cli) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(&Failure::new(error)),
     };
-    if let Err(error) = crate::telemetry::start_logging(&cli.settings) {
+    let serves = matches!(cli.command, None | Some(Command::Serve(_)));
+    let unasked = if serves { "info" } else { "error" };
+    if let Err(error) = crate::telemetry::start_logging(&cli.settings, unasked) {
         return fail(&Failure::new(error));
     }
     let settings = cli.settings;

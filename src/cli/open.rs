@@ -1,5 +1,6 @@
 //! Opening what the settings name: the database, the rules, and the house over both.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -22,9 +23,28 @@ pub(super) async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Failure
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::new(format!("the folder {} cannot be created: {error}", folder.display())))?;
     }
+    keep_private(path)?;
     let opened = SqliteStore::open(path, Arc::new(SystemClock)).await;
     let store = opened.map_err(|error| Failure::new(format!("{} cannot be opened: {error}", path.display())))?;
     Ok(Arc::new(store))
+}
+
+/// Creates a missing database file so that only its owner reads it: it will hold personal data. SQLite gives the files
+/// beside it the same permissions. A file that exists keeps what its owner chose.
+#[cfg(unix)]
+fn keep_private(path: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let created = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match created {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(Failure::new(format!("{} cannot be created: {error}", path.display()))),
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_private(_path: &Path) -> Result<(), Failure> {
+    Ok(())
 }
 
 /// Reads the policy packs, or says everything that is wrong with them.

@@ -28,7 +28,9 @@ pub(super) fn run(settings: &Settings, command: &PolicyCommand) -> Result<ExitCo
     let rules = match source.load() {
         Ok(rules) => rules,
         Err(errors) => {
-            errors.iter().for_each(|error| println!("{error}"));
+            for error in &errors {
+                println!("{error}");
+            }
             return Err(Failure::new(format!("{} complaints; nothing was loaded", errors.len())));
         }
     };
@@ -41,7 +43,9 @@ pub(super) fn run(settings: &Settings, command: &PolicyCommand) -> Result<ExitCo
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| Failure::new(format!("{name}: {error}")))?;
         let report = run_cases(&name, &text, rules.book()).map_err(Failure::new)?;
-        report.failures.iter().for_each(|failure| println!("{name}: {failure}"));
+        for failure in &report.failures {
+            println!("{name}: {failure}");
+        }
         println!("{name}: {} passed, {} failed", report.passed, report.failures.len());
         failed += report.failures.len();
     }

@@ -14,8 +14,9 @@ use super::{Failure, first_run, open};
 use crate::config::{MetricsListen, ServeSettings, Settings};
 use crate::http::{HttpConfig, router};
 
-/// How long requests that were accepted may take after a stop was asked for.
-const DRAIN: Duration = Duration::from_secs(30);
+/// How long requests that were accepted may take after a stop was asked for: less than the ten seconds after which
+/// containers are killed.
+const DRAIN: Duration = Duration::from_secs(8);
 /// How often histograms fold what they have collected.
 const UPKEEP: Duration = Duration::from_secs(5);
 
@@ -42,13 +43,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     tracing::info!(http.address = %address, "listening");
     println!("cscp listens on http://{address}");
     let server = axum::serve(listener, app).with_graceful_shutdown(until(stopped.clone()));
-    let drained = tokio::select! {
-        served = server => served.map_err(Failure::new),
-        () = async { until(stopped).await; tokio::time::sleep(DRAIN).await; } => {
-            tracing::warn!("some requests did not end in time");
-            Ok(())
-        }
-    };
+    let drained = drain(server.into_future(), stopped).await;
     sweeper.abort();
     house.close().await?;
     if let Some(metrics) = metrics {
@@ -57,6 +52,23 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     drained?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Serves until it is told to stop and every request has ended, or the time for that is over.
+async fn drain(
+    server: impl Future<Output = std::io::Result<()>>,
+    stopped: watch::Receiver<bool>,
+) -> Result<(), Failure> {
+    let mut server = std::pin::pin!(server);
+    tokio::select! {
+        ended = &mut server => return ended.map_err(Failure::new),
+        () = until(stopped) => {}
+    }
+    if let Ok(ended) = tokio::time::timeout(DRAIN, server).await {
+        return ended.map_err(Failure::new);
+    }
+    tracing::warn!("some requests did not end in time");
+    Ok(())
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
@@ -99,6 +111,8 @@ async fn metrics_server(
             "cannot offer metrics on {address}: {error}; choose another with --metrics-listen, or off"
         ))
     })?;
+    let address = listener.local_addr().map_err(Failure::new)?;
+    tracing::info!(metrics.address = %address, "offering metrics");
     tokio::spawn(upkeep(handle.clone()));
     let app = Router::new().route("/metrics", get(move || std::future::ready(handle.render())));
     let served = async move {

@@ -116,6 +116,7 @@ pub struct ReadRecord {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "events are made, folded and written one by one, never kept in bulk")]
 pub enum Event {
     /// A context was opened.
     ContextCreated {

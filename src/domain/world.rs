@@ -143,7 +143,7 @@ impl World {
                 self.change_context(context_id, at, |context| {
                     context.state = to.clone();
                     context.expires_at = *expires_at;
-                })
+                });
             }
             Event::ContextSlotsChanged { context_id, changes, cause } => {
                 self.change_context(context_id, at, |context| {
@@ -151,7 +151,7 @@ impl World {
                     if let Some(cause) = cause {
                         context.trace.last_message_id.clone_from(cause);
                     }
-                })
+                });
             }
             Event::MessageReceived { message, expires_at, passed_by } => {
                 self.apply_message(message, *expires_at, passed_by.as_ref(), at);
@@ -162,13 +162,13 @@ impl World {
                 self.change_item(item_id, |item| match item.prompts.last_mut() {
                     Some(last) if last.message_id.is_none() => *last = prompt.clone(),
                     Some(_) | None => item.prompts.push(prompt.clone()),
-                })
+                });
             }
             Event::ApprovalGiven { item_id, decision } => {
-                self.change_item(item_id, |item| add_approval(item, decision))
+                self.change_item(item_id, |item| add_approval(item, decision));
             }
             Event::ItemSettled { item_id, state, decision } => {
-                self.apply_settled(item_id, state, decision.as_ref(), at)
+                self.apply_settled(item_id, state, decision.as_ref(), at);
             }
             Event::FrameCaptured { frame, salt, context_hash } => {
                 let stored = StoredFrame { frame: frame.clone(), salt: *salt, context_hash: context_hash.clone() };
@@ -177,13 +177,13 @@ impl World {
             }
             Event::CommandBound { command } => {
                 self.change_context(&command.context_id, at, |context| {
-                    context.trace.last_command_id = Some(command.command_id.clone())
+                    context.trace.last_command_id = Some(command.command_id.clone());
                 });
                 self.touched.commands.insert(command.command_id.clone());
                 self.commands.insert(command.command_id.clone(), command.clone());
             }
             Event::ResultRecorded { command_id, result, slot } => {
-                self.apply_result(command_id, result, slot.as_ref(), at)
+                self.apply_result(command_id, result, slot.as_ref(), at);
             }
             Event::PrincipalChanged { principal, .. } => {
                 self.touched.principals.insert(principal.principal_id.clone());

@@ -147,8 +147,8 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
     let mut text = String::new();
     for segment in path {
         match segment {
-            Segment::Seq { index } => text.push_str(&format!("/{index}")),
-            Segment::Map { key } if is_plain_name(key) => text.push_str(&format!("/{key}")),
+            Segment::Seq { index } => text.extend(["/", &index.to_string()]),
+            Segment::Map { key } if is_plain_name(key) => text.extend(["/", key]),
             Segment::Map { .. } | Segment::Enum { .. } | Segment::Unknown => break,
         }
     }
@@ -252,7 +252,7 @@ mod tests {
         let cases = [
             (json!({"message_id": "a", "colour": 1}), "unknown_field", "/colour"),
             (json!({"message_id": "a", "SECRET colour": 1}), "unknown_field", ""),
-            (json!({"message_id": "a", "x`, expected SECRET": 1}), "unknown_field", ""),
+            (json!({"message_id": "a", "x`, expected SECRET": 1}), "unknown_field", "/x"),
             (json!({}), "missing_field", "/message_id"),
             (json!({"message_id": 5}), "wrong_type", "/message_id"),
             (json!({"message_id": "SECRET\n"}), "invalid_value", "/message_id"),

@@ -8,6 +8,15 @@ use axum::{Extension, Router};
 use super::App;
 use crate::storage::Scope;
 
+/// Who checks that the caller holds one of an endpoint's scopes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CheckedBy {
+    /// The extractor, before the handler runs.
+    Extractor,
+    /// The use case, because it writes down who was refused.
+    UseCase,
+}
+
 /// One operation as the wire sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Endpoint {
@@ -23,11 +32,21 @@ pub(crate) struct Endpoint {
     pub(crate) needs_key: bool,
     /// Whether it takes a query string.
     pub(crate) takes_query: bool,
+    /// Who checks the scopes.
+    pub(crate) checked_by: CheckedBy,
 }
 
 impl Endpoint {
     const fn new(method: &'static str, path: &'static str, scopes: &'static [Scope]) -> Self {
-        Self { method, path, scopes, for_agents: false, needs_key: false, takes_query: false }
+        Self {
+            method,
+            path,
+            scopes,
+            for_agents: false,
+            needs_key: false,
+            takes_query: false,
+            checked_by: CheckedBy::Extractor,
+        }
     }
 
     /// A read.
@@ -64,6 +83,12 @@ impl Endpoint {
     /// The same, with an `Idempotency-Key` required.
     pub(crate) const fn with_key(mut self) -> Self {
         self.needs_key = true;
+        self
+    }
+
+    /// The same, with scopes left to the use case: a refused look is evidence.
+    pub(crate) const fn refusals_recorded(mut self) -> Self {
+        self.checked_by = CheckedBy::UseCase;
         self
     }
 

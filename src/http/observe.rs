@@ -121,3 +121,26 @@ pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
     tracing::error!("a handler panicked");
     Problem::from(crate::service::ServiceError::Internal).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::body::{Body, to_bytes};
+    use axum::routing::get;
+    use tower::ServiceExt as _;
+    use tower_http::catch_panic::CatchPanicLayer;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_answers_a_bare_problem() {
+        let boom = async || -> StatusCode { panic!("SECRET") };
+        let app: Router = Router::new().route("/", get(boom)).layer(CatchPanicLayer::custom(panicked));
+        let response = app.oneshot(Request::new(Body::empty())).await.unwrap();
+        let (response, code) = finished(response, "req-1");
+        assert_eq!((response.status(), code.as_str()), (StatusCode::INTERNAL_SERVER_ERROR, "internal"));
+        let text = to_bytes(response.into_body(), 1 << 12).await.unwrap();
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        assert!(text.contains("\"request_id\":\"req-1\"") && !text.contains("SECRET"), "{text}");
+    }
+}

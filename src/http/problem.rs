@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use axum::body::Body;
+use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -37,13 +37,13 @@ pub(crate) struct Problem {
     /// The stable code.
     pub(crate) code: Cow<'static, str>,
     /// What to do.
-    pub(crate) detail: String,
+    pub(crate) detail: Box<str>,
     /// Where, if it is about the body.
     pub(crate) errors: Vec<FieldError>,
     /// Further members.
     pub(crate) members: Map<String, Value>,
     /// Headers that belong to it.
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Problem {
@@ -52,10 +52,10 @@ impl Problem {
         Self {
             status,
             code: Cow::Borrowed(code),
-            detail: detail.into(),
+            detail: detail.into().into_boxed_str(),
             errors: Vec::new(),
             members: Map::new(),
-            headers: HeaderMap::new(),
+            headers: Vec::new(),
         }
     }
 
@@ -79,7 +79,7 @@ impl Problem {
     /// The same with a header.
     pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
-            self.headers.insert(name, value);
+            self.headers.push((name, value));
         }
         self
     }
@@ -262,7 +262,7 @@ fn describe(refusal: &Refusal, problem: &mut Problem) {
             if is_plain_name(slot) {
                 problem.errors.push(FieldError { pointer: format!("/{slot}"), problem: why.to_string() });
             } else {
-                problem.detail = format!("a slot was refused: {why}");
+                problem.detail = format!("a slot was refused: {why}").into_boxed_str();
             }
         }
         _ => {}

@@ -1,4 +1,4 @@
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+//! The case files of the shipped packs, and how a wrong case is reported.
 
 use super::{PackSource, run_cases};
 

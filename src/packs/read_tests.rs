@@ -1,4 +1,4 @@
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+//! Reading one pack: strict text, form, and the hash that names it.
 
 use std::fmt::Write as _;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+//! Reading a folder of packs and lexicons, with all complaints together.
 
 use std::fs;
 

@@ -202,7 +202,7 @@ mod tests {
         use CredentialKind::{Admin, Agent, Auditor, Handler, Operator};
         use DetailLevel::{Full, None, Standard, Summary};
         let roles = [("observer", Summary), ("operator", Standard), ("auditor", Full)];
-        let rules = |detail| OocRules {
+        let with_ceiling = |detail| OocRules {
             detail,
             roles: roles.iter().map(|(role, level)| ((*role).to_owned(), *level)).collect(),
         };
@@ -223,7 +223,7 @@ mod tests {
             (Auditor, &[&unregistered], Full, None),
         ];
         for (kind, people, ceiling, expected) in cases {
-            assert_eq!(level(kind, people, &rules(ceiling)), expected, "{kind:?} {people:?} {ceiling:?}");
+            assert_eq!(level(kind, people, &with_ceiling(ceiling)), expected, "{kind:?} {people:?} {ceiling:?}");
         }
     }
 }

@@ -173,6 +173,6 @@ mod tests {
         for text in ["", "cscp_", "Bearer x", &key.secret[1..], &format!("{}0", key.secret)] {
             assert_eq!(PresentedKey::parse(text), None);
         }
-        assert!(!format!("{key:?}").contains("2a2a"), "Debug shows no secret");
+        assert!(!format!("{key:?}").contains(&key.secret[5..]), "Debug shows no secret");
     }
 }

@@ -216,6 +216,12 @@ impl Service {
         Ok(self.committer.submit(submission).await?)
     }
 
+    /// Decides an operation for whoever sits at the machine itself; no credential speaks.
+    pub async fn administer(&self, tenant: Arc<Tenant>, operation: Operation) -> Result<Answer, ServiceError> {
+        let committed = self.committer.submit(Submission { tenant, operation, claim: None }).await?;
+        committed.result.map_err(ServiceError::Refused)
+    }
+
     /// Whether the database answers and takes work.
     pub async fn ready(&self) -> Result<(), ServiceError> {
         Ok(self.store.ping().await?)

@@ -34,11 +34,17 @@ pub(super) fn changed(mut world: World, mut take: impl FnMut(Row)) {
     touched.frames.iter().filter_map(|id| world.frames.remove(id)).map(Row::Frame).for_each(&mut take);
 }
 
+/// What loaded rows refer to.
+#[derive(Default)]
+pub(super) struct Referred {
+    pub(super) principals: Vec<(TenantId, PrincipalId)>,
+    pub(super) items: Vec<(TenantId, ItemId)>,
+}
+
 /// Approvers and items that only the bodies of loaded rows name, and that a decision may look at. Actors came along
 /// with their contexts.
-pub(super) fn referred(rows: &[(TenantId, Row)]) -> (Vec<(TenantId, PrincipalId)>, Vec<(TenantId, ItemId)>) {
-    let mut principals = Vec::new();
-    let mut items = Vec::new();
+pub(super) fn referred(rows: &[(TenantId, Row)]) -> Referred {
+    let Referred { mut principals, mut items } = Referred::default();
     for (tenant_id, row) in rows {
         match row {
             Row::Item(item) => {
@@ -54,5 +60,5 @@ pub(super) fn referred(rows: &[(TenantId, Row)]) -> (Vec<(TenantId, PrincipalId)
     principals.dedup();
     items.sort();
     items.dedup();
-    (principals, items)
+    Referred { principals, items }
 }

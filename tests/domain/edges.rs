@@ -164,6 +164,29 @@ fn a_yes_under_mild_rules_does_not_bind_under_strict_ones() {
 }
 
 #[test]
+fn a_bare_yes_needs_the_leave_of_todays_pack_too() {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    stage.confirm(&context_id, "c-1", "address.update");
+    stage.prompted({
+        let mut request = ask(&context_id, options());
+        request.supersede = true;
+        request
+    });
+    stage.wait(2);
+    stage.pack = Pack::Named;
+    let number = stage.text("2").op();
+    expect(&stage.verdict(&number), VerdictCode::Ambiguous, Reason::BareAnswerNotAllowed);
+    let mut request = ask(&context_id, AskWhat::Confirmation(spec("c-2", "address.update", target())));
+    request.supersede = true;
+    stage.prompted(request);
+    stage.wait(2);
+    stage.pack = Pack::Tight;
+    let yes = stage.text("yes").op();
+    expect(&stage.verdict(&yes), VerdictCode::Ambiguous, Reason::BareAnswerNotAllowed);
+}
+
+#[test]
 fn a_shorter_window_to_bind_counts_at_once() {
     let mut stage = Stage::new(Pack::House);
     let context_id = stage.greet();

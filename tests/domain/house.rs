@@ -73,7 +73,7 @@ fn shipped(name: &str) -> PolicyPack {
 
 /// A book with one pack that applies to everything.
 pub(crate) fn book_of(mut pack: PolicyPack, id: &str) -> PolicyBook {
-    pack.pack_id = id.to_owned();
+    pack.pack_id = String::from(id);
     pack.selectors = vec![cscp::domain::policy::Selector::default()];
     let loaded = LoadedPack::new(pack, format!("sha256:{id}"), id).unwrap();
     PolicyBook::new(vec![loaded]).unwrap()

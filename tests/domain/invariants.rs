@@ -15,7 +15,7 @@ use cscp::domain::prompt::read_button_id;
 use cscp::domain::slots::pending_slot;
 use cscp::domain::time::Timestamp;
 use cscp::domain::verdict::{Reason, Verdict};
-use cscp::domain::world::World;
+use cscp::domain::world::{World, is_live};
 
 use crate::harness::is_due_event;
 use crate::invariants_time::{
@@ -166,7 +166,10 @@ fn invariant_s2_bare_only_under_conditions(step: &Step<'_>) {
     let open = step.after.items.values().filter(|other| other.context_id == item.context_id && other.is_open());
     assert_eq!(open.count(), 0, "more than one question was open");
     match &item.question {
-        Question::Confirmation { command } => assert!(command.rules.bare_answers, "policy wants more than a bare yes"),
+        Question::Confirmation { command } => {
+            let today = step.rules.policy.command(command.name.as_str(), Some(command.rules.class));
+            assert!(command.rules.bare_answers && today.bare_answers, "policy wants more than a bare yes");
+        }
         Question::Disambiguation { bare_answers, .. } => assert!(bare_answers),
         Question::Approval { .. } => panic!("a bare yes approved"),
     }
@@ -252,6 +255,13 @@ fn invariant_s10_identity_change_voids(step: &Step<'_>) {
     for item in step.answered().into_iter().chain(step.spent()) {
         let epoch = step.before.identity_epoch(&item.actor_id);
         assert_eq!(item.identity_epoch, epoch, "asked of an earlier identity");
+    }
+    let news = |message: &&MessageEvent| message.kind == MessageKind::System;
+    if let (Some(message), Some((_, false))) = (step.message().filter(news), step.turn()) {
+        let asked = |item: &&PendingItem| {
+            item.actor_id == message.actor_id && item.conversation_id == message.conversation_id && is_live(&item.state)
+        };
+        assert_eq!(step.after.items.values().filter(asked).count(), 0, "the news left a question of this person alive");
     }
     for item in step.spent() {
         let Question::Approval { approvals, .. } = &item.question else { continue };

@@ -13,6 +13,7 @@ mod house;
 mod invariants;
 mod invariants_time;
 mod lifecycle;
+mod limits;
 mod messages;
 mod model;
 mod model_steps;

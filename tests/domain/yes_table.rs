@@ -164,10 +164,10 @@ fn operation(base: &mut Base, cell: &Cell) -> Operation {
 }
 
 fn has_answer(stage: &Stage, id: &ItemId) -> bool {
-    let approved = matches!(&stage.item(id).question,
+    let partly = matches!(&stage.item(id).question,
         cscp::domain::item::Question::Approval { approvals, .. } if !approvals.is_empty());
-    let state = &stage.item(id).state;
-    approved || matches!(state, ItemState::Granted { .. } | ItemState::Refused { .. } | ItemState::Selected { .. })
+    let now = &stage.item(id).state;
+    partly || matches!(now, ItemState::Granted { .. } | ItemState::Refused { .. } | ItemState::Selected { .. })
 }
 
 /// Decides the cell and holds verdict and effects against the oracle.

@@ -17,9 +17,10 @@ use cscp::domain::operation::{
 use cscp::domain::principal::PrincipalKind;
 use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
 use cscp::domain::time::{Clock, Timestamp};
+use cscp::http::HttpConfig;
 use cscp::packs::PackSource;
 use cscp::service::ooc::{OocAnswer, OocRequest, Query};
-use cscp::service::{Caller, Service, ServiceError};
+use cscp::service::{Caller, NewKey, Service, ServiceError};
 use cscp::storage::committer::{Committer, Limits};
 use cscp::storage::sqlite::SqliteStore;
 use cscp::storage::{EvidenceQuery, Scope, Store, Tenant};
@@ -80,7 +81,7 @@ impl House {
         let (committer, writer) =
             Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(Counter(0)), Limits::default());
         tokio::spawn(writer.run());
-        let service = Service::new(Arc::clone(&store), committer, rules, shared);
+        let service = Service::new(Arc::clone(&store), committer, rules, shared, Box::new(Counter(1 << 32)));
         Self { service, store, clock, messages: Mutex::new(0), _folder: folder }
     }
 
@@ -98,10 +99,21 @@ impl House {
     }
 
     pub(crate) fn caller(&self, tenant: &Arc<Tenant>, kind: CredentialKind) -> Caller {
-        let mut source = Counter(*self.clock.0.lock().unwrap() as u64);
+        let mut source = Counter(self.clock.0.lock().unwrap().unsigned_abs());
         let key_id = Ids::new(self.clock.now(), &mut source).key();
         let scopes: BTreeSet<Scope> = Scope::defaults(kind).into_iter().chain([Scope::OocRead]).collect();
         Caller { tenant: Arc::clone(tenant), key_id, kind, scopes, principal_id: None }
+    }
+
+    /// The server's wire, and a working key of this caller.
+    pub(crate) async fn wire(&self, caller: &Caller) -> (axum::Router, String) {
+        let mut source = Counter(self.clock.0.lock().unwrap().unsigned_abs());
+        let tenant_id = caller.tenant.tenant_id.clone();
+        let (now, scopes) = (self.now(), Some(caller.scopes.clone()));
+        let mut ids = Ids::new(now, &mut source);
+        let key = NewKey::mint(tenant_id, caller.kind, scopes, None, String::new(), now, &mut ids);
+        self.store.create_key(&key.record).await.unwrap();
+        (cscp::http::router(self.service.clone(), HttpConfig::default()), key.secret)
     }
 
     pub(crate) fn wait(&self, seconds: i64) {

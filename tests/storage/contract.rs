@@ -53,7 +53,7 @@ async fn of_many_attempts_at_once_exactly_one_binds() {
         let attempts: Vec<_> = (0..32)
             .map(|n| {
                 let (committer, tenant) = (house.committer.clone(), house.tenant.clone());
-                let operation = house.bind(&context_id, &command, &format!("attempt-{n}"));
+                let operation = House::bind(&context_id, &command, &format!("attempt-{n}"));
                 tokio::spawn(async move {
                     let submission = cscp::storage::committer::Submission { tenant, operation, claim: None };
                     committer.submit(submission).await.unwrap().result
@@ -134,10 +134,10 @@ async fn an_idempotency_row_answers_again_and_guards_its_key() {
     assert_eq!(first.result, again.result);
     let reused = house.submit(close(), Some(house.claim("key", "other"))).await.unwrap();
     assert_eq!(reused.result, Err(Refusal::IdempotencyKeyReused));
-    let refused = house.submit(close(), Some(house.claim("second", "close"))).await.unwrap();
+    let rejected = house.submit(close(), Some(house.claim("second", "close"))).await.unwrap();
     let replayed = house.submit(close(), Some(house.claim("second", "close"))).await.unwrap();
-    assert!(matches!(refused.result, Err(Refusal::InvalidTransition { .. })));
-    assert!(replayed.replayed && replayed.result == refused.result, "refusals are replayed too");
+    assert!(matches!(rejected.result, Err(Refusal::InvalidTransition { .. })));
+    assert!(replayed.replayed && replayed.result == rejected.result, "refusals are replayed too");
     house.clock.pass_seconds(25 * 60 * 60);
     house.store.forget_requests(cscp::domain::time::Clock::now(&*house.clock), 100).await.unwrap();
     let later = house.submit(close(), Some(house.claim("key", "other"))).await.unwrap();
@@ -230,7 +230,7 @@ async fn evidence_is_found_by_what_it_is_about_and_paged_in_order() {
     let context_id = house.context().await;
     let (_, buttons) = house.ask(&context_id, "k").await;
     house.post("wamid.yes", json!({"button_id": buttons[0]})).await;
-    house.answer(house.bind(&context_id, "k", "one")).await.unwrap();
+    house.answer(House::bind(&context_id, "k", "one")).await.unwrap();
     let tenant = &house.tenant.tenant_id;
     let all = EvidenceQuery {
         conversation_id: Some("c".to_owned().try_into().unwrap()),

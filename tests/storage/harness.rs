@@ -191,7 +191,7 @@ impl House {
         }
     }
 
-    pub(crate) fn bind(&self, context_id: &ContextId, command: &str, attempt: &str) -> Operation {
+    pub(crate) fn bind(context_id: &ContextId, command: &str, attempt: &str) -> Operation {
         Operation::Bind(Box::new(Bind {
             context_id: context_id.clone(),
             attempt_id: AttemptId::new(attempt).unwrap(),

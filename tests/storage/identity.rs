@@ -27,7 +27,7 @@ async fn what_was_agreed_to_before_an_identity_changed_is_void_for_operations_th
     let (item, buttons) = house.ask(&context_id, "k").await;
     assert_eq!(code(&house.post("wamid.yes", json!({"button_id": buttons[0]})).await), "confirmed");
     house.answer(number("+1 202 555 0199")).await.unwrap();
-    assert!(house.answer(house.bind(&context_id, "k", "try")).await.is_err());
+    assert!(house.answer(House::bind(&context_id, "k", "try")).await.is_err());
     let item = house.store.item(&house.tenant.tenant_id, &item).await.unwrap().unwrap();
     assert_eq!(item.state_word(), "voided");
 }

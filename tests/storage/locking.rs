@@ -36,7 +36,7 @@ async fn a_binding_that_waited_for_the_lock_past_bind_by_is_refused() {
     let (_, buttons) = house.ask(&context_id, "k").await;
     assert_eq!(code(&house.post("wamid.yes", json!({"button_id": buttons[0]})).await), "confirmed");
     let held = house.store.begin().await.unwrap();
-    let waiting = house.answer(house.bind(&context_id, "k", "one"));
+    let waiting = house.answer(House::bind(&context_id, "k", "one"));
     let release = async {
         for _ in 0..50 {
             tokio::task::yield_now().await;
@@ -56,7 +56,7 @@ async fn one_microsecond_before_the_deadline_it_still_counts() {
     house.clock.pass(300_000_000 - 1);
     assert_eq!(code(&house.post("wamid.yes", json!({"button_id": buttons[0]})).await), "confirmed");
     house.clock.pass(60_000_000 - 1);
-    let bound = house.answer(house.bind(&context_id, "k", "one")).await;
+    let bound = house.answer(House::bind(&context_id, "k", "one")).await;
     assert!(matches!(bound, Ok(Answer::Bound { .. })), "{bound:?}");
 }
 

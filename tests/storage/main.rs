@@ -1,5 +1,5 @@
 //! The storage contract: what every database behind the port has to do, run against each of them.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod contract;
 mod harness;

@@ -12,7 +12,7 @@ async fn house_with_history() -> House {
     for n in 0..5 {
         let (_, buttons) = house.ask(&context_id, &format!("k{n}")).await;
         house.post(&format!("wamid.{n}"), json!({"button_id": buttons[0]})).await;
-        house.answer(house.bind(&context_id, &format!("k{n}"), "one")).await.unwrap();
+        house.answer(House::bind(&context_id, &format!("k{n}"), "one")).await.unwrap();
     }
     house
 }

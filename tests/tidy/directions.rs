@@ -11,7 +11,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     // Reads policy files; what a policy means is the domain's.
     ("packs", &["domain"]),
     // Leaves: they carry settings, signals and the clock, and know nothing of use cases.
-    ("config", &["domain"]),
+    ("config", &["domain", "packs"]),
     ("telemetry", &["domain", "config"]),
     // Implements the ports for time and randomness, wherever those are declared.
     ("system", &["domain", "storage"]),

@@ -34,6 +34,7 @@ pub(crate) fn own() -> Vec<Fixture> {
 /// Real payloads, named `file/name`. They are read where they lie, or where `WHATSAPP_PAYLOADS` points, and are not
 /// part of this repository: without them these tests have less to do, and say so.
 pub(crate) fn real() -> Vec<(String, Value)> {
+    #[expect(clippy::disallowed_methods, reason = "a test run from another folder says where the payloads are")]
     let folder = std::env::var_os("WHATSAPP_PAYLOADS").map_or_else(|| root().join("../shared/whatsapp"), PathBuf::from);
     let payloads: Vec<_> = json_files(&folder.join("pywa"))
         .into_iter()

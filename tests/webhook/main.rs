@@ -1,7 +1,6 @@
 //! The example webhook, driven the way Meta drives it: signed bytes through its router, with a stub in cscp's place.
 
-#![expect(clippy::doc_markdown, reason = "WhatsApp is a name and not an identifier")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../examples/whatsapp_webhook/cscp.rs"]
 mod cscp;

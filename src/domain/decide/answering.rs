@@ -52,13 +52,11 @@ pub(super) fn judge_named(named: &Named<'_>) -> (Verdict, Option<u32>) {
         (ItemState::Open, _, ButtonAction::Accept) => {
             (named.about(VerdictCode::Confirmed, named.strength, Next::BindCommand), None)
         }
-        (ItemState::Open, _, ButtonAction::Refuse) => {
-            (named.about(VerdictCode::Declined, named.strength, Next::AcknowledgeRefusal), None)
-        }
         (ItemState::Granted { bind_by, .. }, _, _) if named.now >= *bind_by => {
             (named.about(VerdictCode::Expired, Reason::BindWindowClosed, Next::AskAnew), None)
         }
-        (ItemState::Granted { .. }, _, ButtonAction::Refuse) => {
+        // Before it is spent, a refusal takes a confirmation back.
+        (ItemState::Open | ItemState::Granted { .. }, _, ButtonAction::Refuse) => {
             (named.about(VerdictCode::Declined, named.strength, Next::AcknowledgeRefusal), None)
         }
         (ItemState::Granted { .. }, _, ButtonAction::Accept) => (named.decided(Reason::AlreadyGranted), None),
@@ -119,13 +117,10 @@ pub(super) fn judge_approval(named: &Named<'_>, approver_id: &PrincipalId) -> Ve
                 if last { Next::BindCommand } else { Next::AwaitApprovals },
             )
         }
-        (ItemState::Open, ButtonAction::Refuse) => {
-            named.about(VerdictCode::Rejected, named.strength, Next::AcknowledgeRefusal)
-        }
         (ItemState::Granted { bind_by, .. }, _) if named.now >= *bind_by => {
             named.about(VerdictCode::Expired, Reason::BindWindowClosed, Next::AskAnew)
         }
-        (ItemState::Granted { .. }, ButtonAction::Refuse) => {
+        (ItemState::Open | ItemState::Granted { .. }, ButtonAction::Refuse) => {
             named.about(VerdictCode::Rejected, named.strength, Next::AcknowledgeRefusal)
         }
         (ItemState::Open | ItemState::Granted { .. }, ButtonAction::Choose(_)) => named.unsure(Reason::NoSuchOption),

@@ -1,6 +1,7 @@
 //! Authenticated decisions on approvals.
 
 use super::answering::entitled;
+use super::items::still_open;
 use super::{Turn, about_item};
 use crate::domain::event::{About, Event};
 use crate::domain::item::{ItemState, Question};
@@ -26,7 +27,7 @@ impl Turn<'_, '_> {
             self.settle(&item, ItemState::Refused { at: self.now, by_message: None, revoked: true });
             return self.item_answer(&request.item_id);
         }
-        self.still_open(&item)?;
+        still_open(&item)?;
         if !request.approve {
             self.settle(&item, ItemState::Refused { at: self.now, by_message: None, revoked: false });
             return self.item_answer(&request.item_id);

@@ -36,7 +36,7 @@ impl Turn<'_, '_> {
             Err((reason, refusal)) => return self.refuse(&context, request, reason, refusal),
         };
         let fingerprint = self.own_fingerprint(request, &grants, &rules)?;
-        Ok(self.spend(&context, request, rules, grants, fingerprint, message_ids))
+        Ok(self.spend(&context, request, rules, &grants, fingerprint, message_ids))
     }
 
     fn refuse(
@@ -134,7 +134,7 @@ impl Turn<'_, '_> {
         context: &ContextRecord,
         request: &Bind,
         rules: CommandRules,
-        grants: Grants,
+        grants: &Grants,
         fingerprint: TargetFingerprint,
         mut message_ids: Vec<MessageId>,
     ) -> Answer {

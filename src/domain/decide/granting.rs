@@ -136,9 +136,10 @@ pub(super) fn items_of<'a>(
     })
 }
 
-/// The newest item of a kind; ids sort by time.
+/// The newest item of a kind. Of two asked in one instant, the one that was replaced is the older.
 fn newest<'a>(items: impl Iterator<Item = &'a PendingItem>, kind: ItemKind) -> Option<&'a PendingItem> {
-    items.filter(|item| item.kind() == kind).max_by(|a, b| (a.asked_at, &a.item_id).cmp(&(b.asked_at, &b.item_id)))
+    let replaced = |item: &PendingItem| matches!(item.state, ItemState::Voided { reason: VoidReason::Replaced, .. });
+    items.filter(|item| item.kind() == kind).max_by_key(|item| (item.asked_at, !replaced(item), &item.item_id))
 }
 
 /// Whether what will be done is what was agreed to: the same name, the same key, the same fingerprint, under rules

@@ -40,19 +40,12 @@ impl Turn<'_, '_> {
             .world
             .items
             .values()
-            .filter(|item| item.conversation_id != message.conversation_id && self.names(message, item))
+            .filter(|item| item.conversation_id != message.conversation_id && names(message, item))
             .map(|item| item.conversation_id.clone())
             .collect();
         for conversation_id in elsewhere {
             self.expire_due(&conversation_id);
         }
-    }
-
-    fn names(&self, message: &MessageEvent, item: &PendingItem) -> bool {
-        let tapped = message.button_id.as_deref().and_then(crate::domain::prompt::read_button_id);
-        tapped.is_some_and(|button| button.nonce_digest.same(&item.nonce_digest))
-            || message.reply_to.as_ref().is_some_and(|id| item.was_prompted_by(id))
-            || message.prompt_for.as_ref() == Some(&item.item_id)
     }
 
     fn receive(&mut self, message: &MessageEvent, key: crate::domain::canonical::Digest) -> Answer {
@@ -243,6 +236,14 @@ impl Turn<'_, '_> {
             duplicate,
         }
     }
+}
+
+/// Whether a message names an item: by its nonce, by its prompt, or by asking it again.
+fn names(message: &MessageEvent, item: &PendingItem) -> bool {
+    let tapped = message.button_id.as_deref().and_then(crate::domain::prompt::read_button_id);
+    tapped.is_some_and(|button| button.nonce_digest.same(&item.nonce_digest))
+        || message.reply_to.as_ref().is_some_and(|id| item.was_prompted_by(id))
+        || message.prompt_for.as_ref() == Some(&item.item_id)
 }
 
 fn kept(

@@ -285,8 +285,9 @@ impl Reader<'_> {
             return nothing_open(self.why_nothing());
         };
         match &last.state {
-            ItemState::Expired { .. } => too_late(self.world, last),
-            ItemState::Voided { reason: VoidReason::ContextExpired, .. } => too_late(self.world, last),
+            ItemState::Expired { .. } | ItemState::Voided { reason: VoidReason::ContextExpired, .. } => {
+                too_late(self.world, last)
+            }
             // "Yes… no, wait": a refusal takes an unspent grant back under the same conditions.
             ItemState::Granted { .. } if matches!(reading, Reading::Negative { .. }) => {
                 self.bare_answer(last, ButtonAction::Refuse)

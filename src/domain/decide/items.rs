@@ -21,7 +21,7 @@ impl Turn<'_, '_> {
                 let state = ItemState::Granted { at: self.now, by_message, bind_by: self.bind_by(&item) };
                 self.settle(&item, state);
             }
-            VerdictCode::Declined => {
+            VerdictCode::Declined | VerdictCode::Rejected => {
                 self.settle(&item, ItemState::Refused { at: self.now, by_message, revoked: !item.is_open() });
             }
             VerdictCode::Selected => self.select(&item, option, by_message),
@@ -29,9 +29,6 @@ impl Turn<'_, '_> {
                 if let Some(decision) = self.decision_of(&message.actor_id, by_message) {
                     self.approve(&item, decision);
                 }
-            }
-            VerdictCode::Rejected => {
-                self.settle(&item, ItemState::Refused { at: self.now, by_message, revoked: !item.is_open() });
             }
             VerdictCode::Ambiguous if verdict.reason == Reason::NotEntitled => {
                 let event =
@@ -112,7 +109,7 @@ impl Turn<'_, '_> {
         if self.world.item_by_prompt(&request.message_id).is_some() {
             return Err(Refusal::PromptAlreadyAttached);
         }
-        self.still_open(&item)?;
+        still_open(&item)?;
         // One message asks one question: a quote of it could mean either otherwise.
         if self.world.item_by_prompt(&request.message_id).is_some() {
             return Err(Refusal::PromptAlreadyAttached);
@@ -152,18 +149,18 @@ impl Turn<'_, '_> {
         }
         self.item_answer(&request.item_id)
     }
+}
 
-    /// An open item, or the refusal that says how it ended.
-    pub(super) fn still_open(&self, item: &PendingItem) -> Result<(), Refusal> {
-        match &item.state {
-            ItemState::Open => Ok(()),
-            ItemState::Expired { .. } => Err(Refusal::ItemExpired),
-            ItemState::Voided { reason: VoidReason::IdentityChanged, .. } => Err(Refusal::IdentityChanged),
-            ItemState::Voided { reason, .. } => Err(Refusal::ItemVoided { reason: reason.as_str().to_owned() }),
-            ItemState::Granted { .. }
-            | ItemState::Refused { .. }
-            | ItemState::Selected { .. }
-            | ItemState::Spent { .. } => Err(Refusal::AlreadyDecided { state: item.state_word().to_owned() }),
-        }
+/// An open item, or the refusal that says how it ended.
+pub(super) fn still_open(item: &PendingItem) -> Result<(), Refusal> {
+    match &item.state {
+        ItemState::Open => Ok(()),
+        ItemState::Expired { .. } => Err(Refusal::ItemExpired),
+        ItemState::Voided { reason: VoidReason::IdentityChanged, .. } => Err(Refusal::IdentityChanged),
+        ItemState::Voided { reason, .. } => Err(Refusal::ItemVoided { reason: reason.as_str().to_owned() }),
+        ItemState::Granted { .. }
+        | ItemState::Refused { .. }
+        | ItemState::Selected { .. }
+        | ItemState::Spent { .. } => Err(Refusal::AlreadyDecided { state: item.state_word().to_owned() }),
     }
 }

@@ -214,7 +214,6 @@ impl From<Conflict> for LexiconError {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 mod tests {
     use super::*;
 

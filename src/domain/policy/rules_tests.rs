@@ -1,4 +1,4 @@
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+//! What a command demands, and that the stricter of two demands is never the weaker.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+//! Each section of a pack refuses what would weaken it.
 
 use serde_json::json;
 

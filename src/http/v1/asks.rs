@@ -115,6 +115,14 @@ async fn disambiguation(call: Call, PathId(id): PathId, body: Body<ChooseWire>) 
     asked(call, ask, claim).await
 }
 
+/// A target that is no target is refused as the slot that it would become; here it stands among the options.
+fn placed(mut problem: Problem) -> Problem {
+    if problem.code == "slot" {
+        problem.errors.iter_mut().for_each(|error| "/options".clone_into(&mut error.pointer));
+    }
+    problem
+}
+
 fn window(seconds: Option<u32>) -> Result<Option<u32>, Problem> {
     if seconds == Some(0) { Err(Problem::invalid("/ttl_seconds", "must be at least 1")) } else { Ok(seconds) }
 }
@@ -147,7 +155,7 @@ struct ButtonWire {
 
 async fn asked(call: Call, ask: Ask, claim: Option<Claim>) -> Result<Reply, Problem> {
     let buttons = buttons_of(&ask);
-    let done = call.decide(Operation::Ask(Box::new(ask)), claim).await?;
+    let done = call.decide(Operation::Ask(Box::new(ask)), claim).await.map_err(placed)?;
     let Answer::Asked { item, effective_deadline, nonce, .. } = done.answer else { return Err(unexpected()) };
     let wire = shown(&item, effective_deadline, nonce, buttons)?;
     let reply = Reply::new(StatusCode::CREATED, &wire)?.at(collection(item.kind()), item.item_id.as_str());

@@ -72,7 +72,7 @@ async fn post(call: Call, body: Body<BatchWire>) -> Result<Reply, Problem> {
         return Err(Problem::invalid("/messages", format!("must hold 1 to {MAX_MESSAGES} messages")));
     }
     let mut slots: Vec<Slot<'_>> =
-        messages.into_iter().enumerate().map(|(index, message)| slot(&call, index, message)).collect();
+        messages.into_iter().enumerate().map(|(index, message)| slot(&call, index, &message)).collect();
     let mut held = HashSet::new();
     poll_fn(|context| drive(&call, &mut slots, &mut held, context)).await;
     let results = slots.into_iter().filter_map(|slot| match slot {
@@ -82,11 +82,11 @@ async fn post(call: Call, body: Body<BatchWire>) -> Result<Reply, Problem> {
     Reply::ok(&ResultsWire { results: results.collect() })
 }
 
-fn slot<'a>(call: &Call, index: usize, message: Value) -> Slot<'a> {
+fn slot<'a>(call: &Call, index: usize, message: &Value) -> Slot<'a> {
     let base = format!("/messages/{index}");
     let read = typed::<MessageWire>(message.clone(), &base).and_then(|wire| {
         let conversation_id = wire.conversation_id().clone();
-        let event = wire.event(call, &message).map_err(|problem| beneath(problem, &base))?;
+        let event = wire.event(call, message).map_err(|problem| beneath(problem, &base))?;
         Ok((conversation_id, Operation::Ingest(Box::new(event))))
     });
     match read {

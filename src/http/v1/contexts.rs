@@ -12,7 +12,7 @@ use crate::domain::id::{ContextId, ConversationId, CorrelationId, MessageId, Pri
 use crate::domain::lifecycle::Status;
 use crate::domain::operation::{Answer, ChangeSlots, Move, OpenContext, Operation, Transition};
 use crate::domain::slots::Slots;
-use crate::http::body::{Body, Wire};
+use crate::http::body::{Body, Wire, beneath};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
@@ -70,7 +70,8 @@ async fn open(call: Call, body: Body<OpenWire>) -> Result<Reply, Problem> {
         correlation_id: wire.correlation_id,
         extensions: extensions(wire.extensions)?,
     });
-    let done = call.decide(operation, claim).await?;
+    // A refusal names its slot as a patch would; here the slots are a member of the body.
+    let done = call.decide(operation, claim).await.map_err(|problem| beneath(problem, "/slots"))?;
     context_reply(StatusCode::CREATED, done)
 }
 

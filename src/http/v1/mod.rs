@@ -5,8 +5,10 @@ mod batch;
 mod commands;
 mod contexts;
 mod decisions;
+mod evidence;
 mod items;
 mod messages;
+mod ooc;
 mod parts;
 mod policies;
 mod principals;
@@ -30,6 +32,8 @@ pub(super) fn routes() -> Vec<Route> {
         commands::routes(),
         results::routes(),
         principals::routes(),
+        ooc::routes(),
+        evidence::routes(),
         policies::routes(),
     ];
     parts.into_iter().flatten().collect()

@@ -104,8 +104,8 @@ impl Writer {
         let wants: Vec<Want> = submissions.iter().copied().map(want).collect();
         let mut transaction = self.store.begin().await?;
         let mut loaded = transaction.load(&wants).await?;
-        let (principals, items) = rows::referred(&loaded.rows);
-        loaded.rows.extend(transaction.load_more(&principals, &items).await?);
+        let referred = rows::referred(&loaded.rows);
+        loaded.rows.extend(transaction.load_more(&referred.principals, &referred.items).await?);
         let now = transaction.now().await?;
         let mut work = Work::new(submissions, loaded, now);
         let mut results = Vec::with_capacity(submissions.len());

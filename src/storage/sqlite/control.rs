@@ -60,7 +60,7 @@ pub(super) async fn create_key(pool: &SqlitePool, key: &ApiKey) -> Result<(), St
         .bind(key.digest.as_bytes().as_slice())
         .bind(kind)
         .bind(serde_json::to_string(&key.scopes).unwrap_or_default())
-        .bind(key.principal_id.as_ref().map(|id| id.as_str()))
+        .bind(key.principal_id.as_ref().map(crate::domain::id::PrincipalId::as_str))
         .bind(&key.label)
         .bind(key.created_at.as_micros());
     created(query.execute(pool).await)

@@ -147,8 +147,12 @@ pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> R
         }
         name(&mut lists, want);
     }
-    keys.iter().for_each(|(tenant, kind, key)| lists.add(1, &(tenant, kind, key)));
-    conversations.iter().for_each(|(tenant, id)| lists.add(2, &(tenant, id)));
+    for (tenant, kind, key) in keys {
+        lists.add(1, &(tenant, kind, key));
+    }
+    for (tenant, id) in conversations {
+        lists.add(2, &(tenant, id));
+    }
     let mut loaded = Loaded { streams: streams.into_iter().map(Some).collect(), ..Loaded::default() };
     for row in lists.fetch(LOAD, connection).await? {
         take(&mut loaded, &row)?;
@@ -245,8 +249,12 @@ pub(super) async fn load_more(
         return Ok(Vec::new());
     }
     let mut lists = Lists::<2>::new();
-    principals.iter().for_each(|(tenant, id)| lists.add(1, &(tenant, id)));
-    items.iter().for_each(|(tenant, id)| lists.add(2, &(tenant, id)));
+    for (tenant, id) in principals {
+        lists.add(1, &(tenant, id));
+    }
+    for (tenant, id) in items {
+        lists.add(2, &(tenant, id));
+    }
     let mut loaded = Loaded::default();
     for row in lists.fetch(LOAD_MORE, connection).await? {
         take(&mut loaded, &row)?;

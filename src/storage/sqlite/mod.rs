@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Sqlite, SqlitePool};
+use sqlx::{Connection as _, Sqlite, SqlitePool};
 
 use self::rows::{head, unavailable};
 use crate::domain::canonical::Digest;
@@ -54,7 +54,12 @@ impl SqliteStore {
     /// Opens a database file, creates it if it is missing, and brings its schema up to date.
     pub async fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, StorageError> {
         let options = options(path).create_if_missing(true);
-        let pool = SqlitePoolOptions::new().acquire_timeout(BUSY_TIMEOUT * 2);
+        let pool = SqlitePoolOptions::new().acquire_timeout(BUSY_TIMEOUT * 2).before_acquire(|connection, _| {
+            // A write that fails for want of room makes SQLite roll back by itself. The driver's own ROLLBACK then
+            // fails, it goes on believing in the transaction, and refuses every BEGIN: such a connection is replaced.
+            let fit = !connection.is_in_transaction();
+            Box::pin(async move { Ok(fit) })
+        });
         let writer = pool.clone().max_connections(1).connect_with(options.clone()).await.map_err(unavailable)?;
         let migrated = sqlx::migrate!("migrations/sqlite").run(&writer).await;
         migrated.map_err(|error| StorageError::Schema(error.to_string()))?;

@@ -99,8 +99,11 @@ pub(super) async fn contexts(
     query: &ContextQuery,
 ) -> Result<Page<ContextRecord>, StorageError> {
     let mut search = Search::new("-- sqlite: read.contexts\nSELECT body FROM contexts WHERE tenant_id = ?", tenant_id);
-    search.text(" AND conversation_id = ?", query.conversation_id.as_ref().map(|id| id.as_str()));
-    search.text(" AND actor_id = ?", query.actor_id.as_ref().map(|id| id.as_str()));
+    search.text(
+        " AND conversation_id = ?",
+        query.conversation_id.as_ref().map(crate::domain::id::ConversationId::as_str),
+    );
+    search.text(" AND actor_id = ?", query.actor_id.as_ref().map(crate::domain::id::PrincipalId::as_str));
     match (query.status, query.now) {
         (Some(Status::Expired), Some(_)) => {
             search.time(" AND (status = 'expired' OR (status <> 'closed' AND expires_at <= ?))", query.now);
@@ -129,7 +132,10 @@ pub(super) async fn approvals(
         JOIN contexts AS c ON c.tenant_id = i.tenant_id AND c.context_id = i.context_id
         WHERE i.tenant_id = ? AND i.kind = 'approval'";
     let mut search = Search::new(select, tenant_id);
-    search.text(" AND i.conversation_id = ?", query.conversation_id.as_ref().map(|id| id.as_str()));
+    search.text(
+        " AND i.conversation_id = ?",
+        query.conversation_id.as_ref().map(crate::domain::id::ConversationId::as_str),
+    );
     let deadline = query.now.filter(|_| query.open_only);
     search.time(" AND i.state = 'open' AND min(i.expires_at, c.expires_at) > ?", deadline);
     search.after(" AND (i.asked_at, i.item_id) < (?, ?)", query.after.as_ref());
@@ -146,11 +152,11 @@ pub(super) async fn principals(
 ) -> Result<Page<Principal>, StorageError> {
     let select = "-- sqlite: read.principals\nSELECT body FROM principals AS p WHERE tenant_id = ?";
     let mut search = Search::new(select, tenant_id);
-    search.text(" AND principal_id = ?", query.principal_id.as_ref().map(|id| id.as_str()));
-    search.text(" AND person_id = ?", query.person_id.as_ref().map(|id| id.as_str()));
+    search.text(" AND principal_id = ?", query.principal_id.as_ref().map(crate::domain::id::PrincipalId::as_str));
+    search.text(" AND person_id = ?", query.person_id.as_ref().map(crate::domain::id::PersonId::as_str));
     let by_role = " AND EXISTS (SELECT 1 FROM principal_roles AS r
         WHERE r.tenant_id = p.tenant_id AND r.principal_id = p.principal_id AND r.role = ?)";
-    search.text(by_role, query.role.as_ref().map(|role| role.as_str()));
+    search.text(by_role, query.role.as_ref().map(crate::domain::id::RoleName::as_str));
     if let Some(alias) = &query.alias {
         let kind = serde_json::to_value(alias.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
         let by_alias = " AND principal_id IN (SELECT a.principal_id FROM principal_aliases AS a
@@ -186,11 +192,15 @@ pub(super) async fn entries(
     query: &EvidenceQuery,
 ) -> Result<Page<LogEntry>, StorageError> {
     let mut search = Search::new(select_entries!("read.entries", ""), tenant_id);
-    search.text(" AND e.artifact_id = ?", query.artifact_id.as_ref().map(|id| id.as_str()));
-    search.text(" AND p.command_id = ?", query.command_id.as_ref().map(|id| id.as_str()));
-    search.text(" AND p.correlation_id = ?", query.correlation_id.as_ref().map(|id| id.as_str()));
-    search.text(" AND p.conversation_id = ?", query.conversation_id.as_ref().map(|id| id.as_str()));
-    search.text(" AND p.context_id = ?", query.context_id.as_ref().map(|id| id.as_str()));
+    search.text(" AND e.artifact_id = ?", query.artifact_id.as_ref().map(crate::domain::id::ArtifactId::as_str));
+    search.text(" AND p.command_id = ?", query.command_id.as_ref().map(crate::domain::id::CommandId::as_str));
+    search
+        .text(" AND p.correlation_id = ?", query.correlation_id.as_ref().map(crate::domain::id::CorrelationId::as_str));
+    search.text(
+        " AND p.conversation_id = ?",
+        query.conversation_id.as_ref().map(crate::domain::id::ConversationId::as_str),
+    );
+    search.text(" AND p.context_id = ?", query.context_id.as_ref().map(crate::domain::id::ContextId::as_str));
     search.text(" AND e.type = ?", query.kind.as_deref());
     search.time(" AND e.at >= ?", query.from);
     search.time(" AND e.at < ?", query.until);

@@ -1,0 +1,100 @@
+//! Evidence: `POST /v1/evidence/query`, `GET /v1/evidence/artifacts/{artifact_id}` and
+//! `GET /v1/evidence/frames/{context_frame_id}`.
+//!
+//! Scopes are checked by the use case, because a refused look is evidence too.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::parts::printable;
+use crate::domain::id::{ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, CorrelationId};
+use crate::domain::time::Timestamp;
+use crate::http::body::{Body, Wire};
+use crate::http::endpoint::{Endpoint, Route};
+use crate::http::extract::{Call, PathId};
+use crate::http::paging::{self, Listed};
+use crate::http::problem::Problem;
+use crate::http::respond::Reply;
+use crate::service::ooc::RedactionShown;
+use crate::storage::{EvidenceQuery, Scope};
+
+const QUERY: Endpoint = Endpoint::query("/v1/evidence/query", &[Scope::EvidenceRead]).refusals_recorded();
+const ARTIFACT: Endpoint =
+    Endpoint::get("/v1/evidence/artifacts/{artifact_id}", &[Scope::EvidenceRead]).refusals_recorded();
+const FRAME: Endpoint =
+    Endpoint::get("/v1/evidence/frames/{context_frame_id}", &[Scope::EvidenceRead]).refusals_recorded();
+const LIST: &str = "evidence";
+
+/// The longest evidence type.
+const MAX_TYPE: usize = 64;
+
+/// The routes of this file.
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::new(QUERY, query), Route::new(ARTIFACT, artifact), Route::new(FRAME, frame)]
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QueryWire {
+    artifact_id: Option<ArtifactId>,
+    command_id: Option<CommandId>,
+    correlation_id: Option<CorrelationId>,
+    conversation_id: Option<ConversationId>,
+    context_id: Option<ContextId>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    from: Option<Timestamp>,
+    until: Option<Timestamp>,
+    limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+impl Wire for QueryWire {}
+
+/// A page of artifacts and what was covered in it.
+#[derive(Debug, Serialize)]
+struct PageWire {
+    #[serde(flatten)]
+    listed: Listed<Value>,
+    redaction: RedactionShown,
+}
+
+/// An artifact and what was covered in it.
+#[derive(Debug, Serialize)]
+struct ArtifactWire {
+    artifact: Value,
+    redaction: RedactionShown,
+}
+
+async fn query(call: Call, body: Body<QueryWire>) -> Result<Reply, Problem> {
+    let wire = body.typed;
+    if let Some(kind) = &wire.kind {
+        printable(kind, "/type", MAX_TYPE)?;
+    }
+    let query = EvidenceQuery {
+        artifact_id: wire.artifact_id,
+        command_id: wire.command_id,
+        correlation_id: wire.correlation_id,
+        conversation_id: wire.conversation_id,
+        context_id: wire.context_id,
+        kind: wire.kind,
+        from: wire.from,
+        until: wire.until,
+        after: paging::position(&call.caller, LIST, wire.cursor.as_deref())?,
+        limit: paging::limit(wire.limit)?,
+    };
+    let page = call.app.service.evidence(&call.caller, &query).await?;
+    let next_cursor = page.next.map(|position| paging::cursor(&call.caller, LIST, position));
+    Reply::ok(&PageWire { listed: Listed { items: page.items, next_cursor }, redaction: page.redaction })
+}
+
+async fn artifact(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
+    let id = ArtifactId::parse(&id).ok_or_else(|| Problem::not_found("artifact"))?;
+    let shown = call.app.service.artifact(&call.caller, &id).await?;
+    Reply::ok(&ArtifactWire { artifact: shown.artifact, redaction: shown.redaction })
+}
+
+async fn frame(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
+    let id = ContextFrameId::parse(&id).ok_or_else(|| Problem::not_found("context frame"))?;
+    Reply::ok(&call.app.service.frame(&call.caller, &id).await?)
+}

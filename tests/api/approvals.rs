@@ -1,0 +1,79 @@
+//! Approvals: decided in somebody's name, by somebody entitled, and found again.
+
+use cscp::domain::operation::CredentialKind;
+use cscp::storage::Scope;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::house::{House, fresh};
+
+const COMMAND: &str = "payment.send";
+
+fn ask(command: &str) -> Value {
+    json!({
+        "command": {"command_id": command, "name": COMMAND, "idempotency_key": format!("idem-{command}")},
+        "target": {"amount": "82000", "payee": "p-1", "order_id": "1"},
+        "prompt": {"text": "Aprovar?", "buttons": [{"title": "Aprovar", "action": "approve"}, "Rejeitar"]},
+    })
+}
+
+/// An approval that was asked for, and the role that it wants.
+async fn asked(house: &House, handler: &Client, conversation: &str) -> (String, String) {
+    let context = house.opened(handler, conversation).await;
+    let got = handler.post(&format!("/v1/contexts/{context}/approvals"), ask(&fresh("cmd"))).await.expect(201);
+    let id = got.text("/approval_id");
+    assert_eq!(got.text("/buttons/0/action"), "approve");
+    let read = handler.get(&format!("/v1/approvals/{id}")).await.expect(200);
+    assert_eq!(read.body["received"], 0);
+    (id, read.text("/role"))
+}
+
+#[tokio::test]
+async fn a_bound_key_decides_in_its_name_and_an_unbound_one_names_somebody() {
+    let house = House::new().await;
+    let handler = house.handler("s").await;
+    let (id, role) = asked(&house, &handler, "conv").await;
+    let path = format!("/v1/approvals/{id}/decisions");
+    let decide = Some(&[Scope::ApprovalDecide, Scope::ContextRead][..]);
+    let boss = house.client("s", CredentialKind::Operator, decide, Some("boss")).await;
+    let unbound = house.client("s", CredentialKind::Handler, decide, None).await;
+    let body = json!({"decision": "approve"});
+    unbound.post(&path, body.clone()).await.problem(422, "missing_field");
+    boss.post(&path, json!({"decision": "approve", "approver_id": "other"})).await.problem(403, "other_principal");
+    boss.post(&path, body.clone()).await.problem(403, "approver_not_entitled");
+    handler.put("/v1/principals/boss", json!({"kind": "person", "roles": [role]})).await.expect(201);
+    let decided = boss.post(&path, body.clone()).await.expect(200);
+    assert_eq!(decided.body["received"], 1);
+    let again = boss.post(&path, body).await;
+    assert_eq!((again.status, again.code()), (409, "already_decided"));
+}
+
+#[tokio::test]
+async fn open_approvals_are_found_and_withdrawn() {
+    let house = House::new().await;
+    let handler = house.handler("s").await;
+    let mut ids = Vec::new();
+    for at in 0..3 {
+        ids.push(asked(&house, &handler, &format!("conv-{at}")).await.0);
+        house.wait(1);
+    }
+    handler.ask("POST", &format!("/v1/approvals/{}/cancel", ids[0])).fresh_key().send().await.expect(200);
+    let open = handler.post("/v1/approvals/query", json!({"open_only": true})).await.expect(200);
+    let found: Vec<&str> =
+        open.body["items"].as_array().unwrap().iter().map(|i| i["approval_id"].as_str().unwrap()).collect();
+    assert_eq!(found, [ids[2].as_str(), ids[1].as_str()]);
+    let all = handler.post("/v1/approvals/query", json!({"limit": 2})).await.expect(200);
+    let rest = json!({"limit": 2, "cursor": all.text("/next_cursor")});
+    let rest = handler.post("/v1/approvals/query", rest).await.expect(200);
+    assert_eq!(rest.body["items"][0]["approval_id"], ids[0].as_str());
+    assert_eq!(rest.text("/items/0/state"), "voided");
+}
+
+#[tokio::test]
+async fn what_needs_no_approval_is_told_so() {
+    let house = House::new().await;
+    let handler = house.handler("a").await;
+    let context = house.opened(&handler, "conv").await;
+    let got = handler.post(&format!("/v1/contexts/{context}/approvals"), crate::house::ask("c")).await;
+    got.problem(422, "approval_not_needed");
+}

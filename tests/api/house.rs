@@ -1,0 +1,239 @@
+//! A server of one's own for each test: two tenants, a key of every kind, a clock that only the test moves.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use cscp::domain::canonical::Digest;
+use cscp::domain::id::{Ids, PrincipalId, TenantId};
+use cscp::domain::operation::CredentialKind;
+use cscp::domain::time::{Clock, Timestamp};
+use cscp::http::{HttpConfig, router};
+use cscp::packs::PackSource;
+use cscp::service::{NewKey, Service};
+use cscp::storage::committer::{Committer, Limits, Writer};
+use cscp::storage::sqlite::SqliteStore;
+use cscp::storage::{Scope, Store, Tenant};
+use cscp::system::SystemEntropy;
+use serde_json::{Value, json};
+
+use crate::client::{Client, Got};
+
+const START: i64 = 1_767_225_600_000_000;
+static COUNT: AtomicU64 = AtomicU64::new(1);
+
+/// A text that nothing else in this run has.
+pub(crate) fn fresh(stem: &str) -> String {
+    format!("{stem}-{}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A clock that tests move.
+#[derive(Clone)]
+pub(crate) struct TestClock(Arc<Mutex<i64>>);
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(*self.0.lock().unwrap())
+    }
+}
+
+/// Everything that was logged in this run.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The log and the metrics of this run.
+pub(crate) struct Watch {
+    log: Log,
+    metrics: metrics_exporter_prometheus::PrometheusHandle,
+}
+
+impl Watch {
+    pub(crate) fn text(&self) -> String {
+        let log = String::from_utf8_lossy(&self.log.0.lock().unwrap()).into_owned();
+        format!("{log}\n{}", self.metrics.render())
+    }
+}
+
+/// Watches from the first call on.
+pub(crate) fn watch() -> &'static Watch {
+    static WATCH: OnceLock<Watch> = OnceLock::new();
+    WATCH.get_or_init(|| {
+        let log = Log::default();
+        let writer = log.clone();
+        tracing_subscriber::fmt()
+            .json()
+            .with_max_level(tracing::Level::DEBUG)
+            .with_writer(move || writer.clone())
+            .init();
+        let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().install_recorder().unwrap();
+        Watch { log, metrics }
+    })
+}
+
+/// A running server.
+pub(crate) struct House {
+    pub(crate) service: Service,
+    pub(crate) store: Arc<dyn Store>,
+    base: String,
+    http: reqwest::Client,
+    clock: TestClock,
+    writer: Mutex<Option<Writer>>,
+    _folder: tempfile::TempDir,
+}
+
+impl House {
+    /// A server that works.
+    pub(crate) async fn new() -> Self {
+        let house = Self::idle(Limits::default(), HttpConfig::default()).await;
+        house.work();
+        house
+    }
+
+    /// A server whose writer has not begun.
+    pub(crate) async fn idle(limits: Limits, config: HttpConfig) -> Self {
+        Self::under(&PackSource::Shipped, limits, config).await
+    }
+
+    /// The same under packs of one's own.
+    pub(crate) async fn under(packs: &PackSource, limits: Limits, config: HttpConfig) -> Self {
+        watch();
+        let folder = tempfile::tempdir().unwrap();
+        let clock = TestClock(Arc::new(Mutex::new(START)));
+        let shared: Arc<dyn Clock> = Arc::new(clock.clone());
+        let path = folder.path().join("cscp.db");
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, Arc::clone(&shared)).await.unwrap());
+        let rules = Arc::new(packs.load().unwrap());
+        let (committer, writer) =
+            Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(SystemEntropy), limits);
+        let service = Service::new(Arc::clone(&store), committer, rules, shared, Box::new(SystemEntropy));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let app = router(service.clone(), config);
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        let writer = Mutex::new(Some(writer));
+        let house = Self { service, store, base, http: reqwest::Client::new(), clock, writer, _folder: folder };
+        for (tenant, pack) in [("a", "basic"), ("b", "basic"), ("s", "strong")] {
+            house.tenant(tenant, pack).await;
+        }
+        house
+    }
+
+    /// Lets the writer begin.
+    pub(crate) fn work(&self) {
+        let writer = self.writer.lock().unwrap().take().unwrap();
+        tokio::spawn(writer.run());
+    }
+
+    async fn tenant(&self, id: &str, pack: &str) {
+        let tenant = Tenant {
+            tenant_id: TenantId::new(id).unwrap(),
+            environment: "test".to_owned(),
+            policy_pack: Some(pack.to_owned()),
+            key: Digest::from_bytes([id.as_bytes()[0]; 32]),
+            enabled: true,
+            created_at: self.clock.now(),
+        };
+        self.store.create_tenant(&tenant).await.unwrap();
+    }
+
+    /// A client with a new key.
+    pub(crate) async fn client(
+        &self,
+        tenant: &str,
+        kind: CredentialKind,
+        scopes: Option<&[Scope]>,
+        principal: Option<&str>,
+    ) -> Client {
+        let mut source = SystemEntropy;
+        let mut ids = Ids::new(self.clock.now(), &mut source);
+        let scopes: Option<BTreeSet<Scope>> = scopes.map(|scopes| scopes.iter().copied().collect());
+        let principal = principal.map(|id| PrincipalId::new(id).unwrap());
+        let tenant = TenantId::new(tenant).unwrap();
+        let key = NewKey::mint(tenant, kind, scopes, principal, String::new(), self.clock.now(), &mut ids);
+        self.store.create_key(&key.record).await.unwrap();
+        Client { base: self.base.clone(), key: Some(key.secret), http: self.http.clone() }
+    }
+
+    /// A webhook handler of a tenant.
+    pub(crate) async fn handler(&self, tenant: &str) -> Client {
+        self.client(tenant, CredentialKind::Handler, None, None).await
+    }
+
+    /// A client without a key.
+    pub(crate) fn stranger(&self) -> Client {
+        Client { base: self.base.clone(), key: None, http: self.http.clone() }
+    }
+
+    pub(crate) fn wait(&self, seconds: i64) {
+        *self.clock.0.lock().unwrap() += seconds * 1_000_000;
+    }
+
+    pub(crate) fn now(&self) -> String {
+        self.clock.now().to_string()
+    }
+
+    /// A message of this conversation's person, sent now.
+    pub(crate) fn message(&self, conversation: &str, text: &str) -> Value {
+        json!({
+            "message_id": fresh("wamid"), "conversation_id": conversation, "actor_id": "customer",
+            "sent_at": self.now(), "kind": "text", "text": text,
+        })
+    }
+
+    /// An ordinary message, and the context that it opened.
+    pub(crate) async fn opened(&self, client: &Client, conversation: &str) -> String {
+        let got = client.post("/v1/messages", self.message(conversation, "quero mudar uma coisa")).await.expect(200);
+        got.text("/context/context_id")
+    }
+
+    /// A question about `name` whose prompt was sent a moment ago.
+    pub(crate) async fn asked(&self, client: &Client, context: &str, ask: Value) -> Got {
+        let got = client.post(&format!("/v1/contexts/{context}/confirmations"), ask).await.expect(201);
+        let path = format!("/v1/confirmations/{}/prompt-message", got.text("/confirmation_id"));
+        client.put(&path, json!({"message_id": fresh("wamid.prompt"), "sent_at": self.now()})).await.expect(200);
+        self.wait(2);
+        got
+    }
+
+    /// A confirmation of a change of address that was asked and answered yes.
+    pub(crate) async fn confirmed(&self, client: &Client, conversation: &str) -> (String, Value) {
+        let context = self.opened(client, conversation).await;
+        let command = fresh("cmd");
+        let asked = self.asked(client, &context, ask(&command)).await;
+        let mut yes = self.message(conversation, "Sim");
+        yes["kind"] = json!("interactive");
+        yes["button_id"] = asked.body["button_ids"][0].clone();
+        let got = client.post("/v1/messages", yes.clone()).await.expect(200);
+        assert_eq!(got.text("/verdict/code"), "confirmed");
+        (context, bind(&command, &yes["message_id"]))
+    }
+}
+
+/// A question about a change of address.
+pub(crate) fn ask(command: &str) -> Value {
+    json!({
+        "command": {"command_id": command, "name": "address.update", "idempotency_key": format!("idem-{command}")},
+        "target": {"address_id": "address-1"},
+        "prompt": {"text": "Mudar o endereço?", "buttons": ["Sim", {"title": "Não", "action": "decline"}]},
+    })
+}
+
+/// The binding that fits [`ask`].
+pub(crate) fn bind(command: &str, message: &Value) -> Value {
+    json!({
+        "attempt_id": fresh("attempt"), "command_id": command, "name": "address.update",
+        "idempotency_key": format!("idem-{command}"), "target": {"address_id": "address-1"},
+        "envelope": {"command": command}, "message_ids": [message],
+    })
+}

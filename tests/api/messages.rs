@@ -1,0 +1,125 @@
+//! Messages: repetition, reuse, batches, and a queue that is full.
+
+use cscp::http::HttpConfig;
+use cscp::storage::committer::Limits;
+use serde_json::{Value, json};
+
+use crate::house::{House, ask, fresh};
+
+#[tokio::test]
+async fn a_delivery_may_be_repeated_and_an_id_may_not_be_reused() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let message = house.message("conv", "bom dia");
+    client.post("/v1/messages", message.clone()).await.expect(200);
+    let mut again = message.clone();
+    again["correlation_id"] = json!("another-delivery");
+    again["locale"] = Value::Null;
+    let again = client.post("/v1/messages", again).await.expect(200);
+    assert_eq!(again.body["duplicate"], true, "the id that ties records together is not part of the message");
+    let mut other = message;
+    other["text"] = json!("sim");
+    client.post("/v1/messages", other).await.problem(422, "message_id_reused");
+}
+
+#[tokio::test]
+async fn every_kind_is_read_and_unknown_news_counts_as_a_change_of_identity() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    for kind in cscp::domain::message::MessageKind::ALL {
+        let mut message = house.message("kinds", "x");
+        message["kind"] = json!(kind);
+        client.post("/v1/messages", message).await.expect(200);
+    }
+    let mut news = house.message("kinds", "x");
+    news["kind"] = json!("system");
+    news["system"] = json!({"type": "something_new", "previous": "1", "current": "2"});
+    let got = client.post("/v1/messages", news).await.expect(200);
+    assert_eq!(got.text("/verdict/reason"), "identity_news");
+    let mut unknown = house.message("kinds", "x");
+    unknown["kind"] = json!("hologram");
+    let got = client.ask("POST", "/v1/messages").json(&unknown).send().await.problem(422, "invalid_value");
+    assert_eq!(got.text("/errors/0/pointer"), "/kind");
+}
+
+#[tokio::test]
+async fn a_batch_keeps_order_and_one_bad_message_harms_no_other() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let context = house.opened(&client, "ordered").await;
+    house.asked(&client, &context, ask("cmd-batch")).await;
+    let yes = house.message("ordered", "sim");
+    let no = house.message("ordered", "não");
+    let messages = json!({"messages": [
+        yes, {"message_id": 5}, "text", yes, no, house.message("elsewhere", "oi"),
+    ]});
+    let got = client.ask("POST", "/v1/messages/batch").json(&messages).send().await.expect(200);
+    let results = got.body["results"].as_array().unwrap();
+    assert_eq!(results.len(), 6);
+    assert_eq!(results[0]["answer"]["verdict"]["code"], "confirmed");
+    assert_eq!(results[1]["problem"]["errors"][0]["pointer"], "/messages/1/message_id");
+    assert_eq!(results[2]["problem"]["code"], "wrong_type");
+    assert_eq!(results[3]["answer"]["duplicate"], true);
+    assert_eq!(results[4]["answer"]["verdict"]["code"], "declined", "the no came after the yes and takes it back");
+    assert_eq!(results[5]["answer"]["verdict"]["code"], "not_an_answer");
+}
+
+#[tokio::test]
+async fn a_large_batch_of_one_conversation_is_answered_in_order() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let messages: Vec<Value> = (0..1_000).map(|at| house.message("long", &format!("n {at}"))).collect();
+    let got = client.ask("POST", "/v1/messages/batch").valid(&json!({"messages": messages})).send().await.expect(200);
+    let results = got.body["results"].as_array().unwrap();
+    let last = |index: usize| results[index]["answer"]["context"]["trace"]["last_message_id"].clone();
+    assert!((0..1_000).all(|index| last(index) == messages[index]["message_id"]));
+    for body in [json!({"messages": []}), json!({"messages": vec![json!({}); 1_001]})] {
+        client.ask("POST", "/v1/messages/batch").json(&body).send().await.problem(422, "invalid_value");
+    }
+}
+
+#[tokio::test]
+async fn a_full_queue_says_so_and_breaks_no_order() {
+    let limits = Limits { queued_per_tenant: 2, ..Limits::default() };
+    let house = House::idle(limits, HttpConfig::default()).await;
+    let client = house.handler("a").await;
+    let messages: Vec<Value> = (0..4).map(|_| house.message("full", "oi")).collect();
+    let batch = client.ask("POST", "/v1/messages/batch").valid(&json!({"messages": messages})).send();
+    let batch = tokio::spawn(batch);
+    while house.service.queued() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let one = client.post("/v1/messages", house.message("full", "oi")).await.problem(503, "busy");
+    assert_eq!(one.header("retry-after"), Some("1"));
+    house.work();
+    let results = batch.await.unwrap().expect(200).body["results"].as_array().unwrap().clone();
+    let answered: Vec<bool> = results.iter().map(|result| result.get("answer").is_some()).collect();
+    assert_eq!(answered, [true, true, false, false]);
+    assert_eq!(results[3]["problem"]["code"], "busy");
+    let rest = json!({"messages": messages[2..]});
+    let rest = client.ask("POST", "/v1/messages/batch").valid(&rest).send().await.expect(200);
+    assert!(rest.body["results"].as_array().unwrap().iter().all(|r| r["answer"]["duplicate"] == false));
+}
+
+#[tokio::test]
+async fn bounds_hold_and_outbound_words_belong_to_outbound_messages() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let faults = [
+        ("text", json!("x".repeat(65_537)), "/text"),
+        ("button_id", json!("x".repeat(1_025)), "/button_id"),
+        ("transcript", json!({"text": "sim", "confidence": 1.5}), "/transcript/confidence"),
+        ("expects_reply", json!(true), "/expects_reply"),
+        ("prompt_for", json!("cnf_018bcfe568007707870707070707070f"), "/prompt_for"),
+        ("extensions", json!({"x": "y".repeat(17_000)}), "/extensions"),
+        ("sent_at", json!("yesterday"), "/sent_at"),
+        ("channel", json!("a\nb"), "/channel"),
+        ("locale", json!(fresh(&"l".repeat(40))), "/locale"),
+    ];
+    for (member, value, pointer) in faults {
+        let mut message = house.message("bounds", "oi");
+        message[member] = value;
+        let got = client.ask("POST", "/v1/messages").json(&message).send().await.problem(422, "invalid_value");
+        assert_eq!(got.text("/errors/0/pointer"), pointer);
+    }
+}

@@ -1,0 +1,51 @@
+//! Time: callers that are too fast, and bodies that are too slow.
+
+use std::time::Duration;
+
+use cscp::http::HttpConfig;
+use cscp::packs::PackSource;
+use cscp::storage::committer::Limits;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::house::House;
+
+#[tokio::test]
+async fn a_key_may_call_as_fast_as_its_policy_says() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("basic.yaml", include_str!("../../policies/basic.yaml")),
+        ("strong.yaml", include_str!("../../policies/strong.yaml")),
+    ] {
+        let text = text.replace("\nretention:", "\nrate_limits: { requests_per_second: 1, burst: 3 }\n\nretention:");
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let packs = PackSource::Folder(folder.path().to_owned());
+    let house = House::under(&packs, Limits::default(), HttpConfig::default()).await;
+    let (one, other) = (house.handler("a").await, house.handler("a").await);
+    for _ in 0..3 {
+        one.get("/v1/policies").await.expect(200);
+    }
+    let limited = one.get("/v1/policies").await.problem(429, "rate_limited");
+    assert_eq!(limited.header("retry-after"), Some("1"));
+    assert_eq!(limited.header("ratelimit-policy"), Some("\"key\";q=3;w=1"));
+    assert!(limited.header("ratelimit").is_some());
+    other.get("/v1/policies").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_is_given_up() {
+    let config = HttpConfig { body_timeout: Duration::from_millis(50), ..HttpConfig::default() };
+    let house = House::idle(Limits::default(), config).await;
+    let client = house.handler("a").await;
+    let address = client.base.trim_start_matches("http://");
+    let mut line = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: 100\r\n\r\n{{",
+        client.key.as_ref().unwrap()
+    );
+    line.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    line.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("\"code\":\"body_timeout\""), "{answer}");
+}

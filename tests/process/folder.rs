@@ -1,0 +1,135 @@
+//! A folder of its own for each test, and the program run in it by hand.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use sqlx::{Connection as _, SqliteConnection};
+use tempfile::TempDir;
+
+/// The tenant of all tests.
+pub(crate) const TENANT: &str = "shop";
+
+/// What the person who runs the tests may have set for a server of their own.
+const SETTINGS: &[&str] = &[
+    "CSCP_DATABASE",
+    "CSCP_POLICIES",
+    "CSCP_LOG_FORMAT",
+    "CSCP_LOG",
+    "CSCP_LISTEN",
+    "CSCP_METRICS_LISTEN",
+    "CSCP_NO_DEMO_TENANT",
+];
+
+/// A program without the settings of whoever runs the tests.
+pub(crate) fn program(name: &str) -> Command {
+    let mut command = Command::new(name);
+    for name in SETTINGS {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// The program under test.
+pub(crate) fn cscp() -> Command {
+    program(BINARY)
+}
+
+/// Where the program under test is.
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_cscp");
+
+/// A folder that goes away with the test.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    /// An empty one.
+    pub(crate) fn empty() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// One with a database and the tenant of all tests in it.
+    pub(crate) fn with_tenant() -> Self {
+        let folder = Self::empty();
+        folder.done(&["tenant", "create", TENANT]);
+        folder
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path().join("test.db")
+    }
+
+    /// Runs a command on the folder's database.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = cscp();
+        command.current_dir(self.path()).args(arguments).arg("--database").arg(self.database());
+        command.output().unwrap()
+    }
+
+    /// Runs a command that has to succeed; returns what it printed.
+    pub(crate) fn done(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "cscp {}: {output:?}", arguments.join(" "));
+        printed(&output)
+    }
+
+    /// A fresh key as `cscp key create --json` prints it.
+    pub(crate) fn new_key(&self, kind: &str) -> Value {
+        let text = self.done(&["key", "create", "--tenant", TENANT, "--kind", kind, "--json"]);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// The secret of a fresh key.
+    pub(crate) fn key(&self, kind: &str) -> String {
+        self.new_key(kind)["key"].as_str().unwrap().to_owned()
+    }
+
+    /// The database itself, past the program.
+    pub(crate) async fn sql(&self) -> SqliteConnection {
+        SqliteConnection::connect(&format!("sqlite:{}", self.database().display())).await.unwrap()
+    }
+
+    /// Has the program follow every chain and SQLite look at every page.
+    pub(crate) async fn expect_sound(&self) {
+        assert!(self.done(&["verify"]).contains("Every chain holds."));
+        let mut sql = self.sql().await;
+        let found: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut sql).await.unwrap();
+        sql.close().await.unwrap();
+        assert_eq!(found, "ok");
+    }
+}
+
+/// What a command wrote to standard output.
+pub(crate) fn printed(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// What a command wrote to standard error.
+pub(crate) fn complained(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The repository's folder: test runners start in it, and the program under test does not.
+pub(crate) fn repository() -> PathBuf {
+    std::env::current_dir().unwrap()
+}
+
+/// Whether a tool is there. Says loudly what is not tested without it.
+pub(crate) fn has_tool(name: &str, untested: &str) -> bool {
+    let found = program(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let found = found.is_ok_and(|status| status.success());
+    if !found {
+        say(&format!("##### NOT TESTED, because there is no {name}: {untested}"));
+    }
+    found
+}
+
+/// Says something in the run's output whether the test passes or not; what is printed is kept back when it does.
+pub(crate) fn say(text: &str) {
+    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
+}

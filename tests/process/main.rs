@@ -1,0 +1,16 @@
+//! The program as its users have it: started, killed, starved of disk, asked to stop, run by hand.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+
+mod caller;
+mod commands;
+mod crash;
+mod disk;
+mod first_run;
+mod folder;
+mod ledger;
+mod logs;
+mod server;
+mod sharing;
+mod stopping;
+mod talk;
+mod waiting;

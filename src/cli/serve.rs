@@ -13,11 +13,15 @@ use tokio::sync::watch;
 use super::{Failure, first_run, open};
 use crate::config::{MetricsListen, ServeSettings, Settings};
 use crate::http::{HttpConfig, ListenLimits, listen, router};
+use crate::storage::committer::{Committer, WriteHealth};
 
 /// The open connections of the metrics listener: whoever collects needs one.
 const METRICS_CONNECTIONS: usize = 64;
 /// How often histograms fold what they have collected.
 const UPKEEP: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether the writer is still there.
+const WATCH: Duration = Duration::from_secs(1);
 
 /// Runs until SIGINT or SIGTERM, then finishes what was accepted.
 pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<ExitCode, Failure> {
@@ -30,9 +34,12 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         first_run::welcome(&house, address).await?;
     }
     let (stop, stopped) = watch::channel(false);
+    let committer = house.committer.clone();
     tokio::spawn(async move {
-        asked_to_stop().await;
-        tracing::info!("stopping: finishing what was accepted");
+        tokio::select! {
+            () = asked_to_stop() => tracing::info!("stopping: finishing what was accepted"),
+            () = writer_gone(committer) => tracing::error!("the writer ended; stopping"),
+        }
         // Nobody left to tell is as good as told.
         stop.send_replace(true);
     });
@@ -77,6 +84,14 @@ async fn asked_to_stop() {
     tokio::select! {
         _ = interrupt => {}
         () = terminate => {}
+    }
+}
+
+/// A server that cannot write has nothing to say: better it ends and is started again.
+async fn writer_gone(committer: Committer) {
+    let mut ticks = tokio::time::interval(WATCH);
+    while committer.health() != WriteHealth::Stopped {
+        ticks.tick().await;
     }
 }
 

@@ -72,13 +72,13 @@ fn is_the_callers(error: &std::io::Error) -> bool {
 async fn connection(stream: TcpStream, app: Router, head_timeout: Duration, stopped: watch::Receiver<bool>) {
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(head_timeout);
-    let served = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
-    let mut served = pin!(served);
+    let exchange = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
+    let mut exchange = pin!(exchange);
     let ended = tokio::select! {
-        ended = served.as_mut() => ended,
+        ended = exchange.as_mut() => ended,
         () = until(stopped) => {
-            served.as_mut().graceful_shutdown();
-            served.await
+            exchange.as_mut().graceful_shutdown();
+            exchange.await
         }
     };
     if let Err(error) = ended {

@@ -29,6 +29,22 @@ fn a_foreign_button_that_quotes_our_prompt_confirms_nothing_and_a_bare_label_doe
 }
 
 #[test]
+fn a_title_that_is_asked_about_or_struck_out_chooses_nothing() {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    let titles = ["Conta corrente", "Poupança"].map(|title| (title.to_owned(), title.into()));
+    let asked = stage.prompted(ask(&context_id, AskWhat::Disambiguation(titles.to_vec())));
+    stage.wait(2);
+    for text in ["Conta corrente?", "conta corrente ?!", "~Conta corrente~", "> conta corrente", "!conta corrente"] {
+        let said = stage.text(text).op();
+        assert_ne!(stage.verdict(&said).code, VerdictCode::Selected, "{text}");
+        assert!(stage.item(&asked.id).is_open(), "{text}");
+    }
+    let said = stage.text("conta CORRENTE").op();
+    expect(&stage.verdict(&said), VerdictCode::Selected, Reason::Bare);
+}
+
+#[test]
 fn a_button_says_what_it_does_and_no_two_say_the_same() {
     let mut stage = Stage::new(Pack::House);
     let context_id = stage.greet();

@@ -7,7 +7,7 @@ use super::Rules;
 use super::answering::{Named, judge_approval, judge_named};
 use crate::domain::event::LastQuestion;
 use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
-use crate::domain::lexicon::{Reading, normalise};
+use crate::domain::lexicon::{Reading, is_plain, normalise};
 use crate::domain::message::{MessageEvent, MessageKind};
 use crate::domain::prompt::{ButtonAction, read_button_id};
 use crate::domain::time::Timestamp;
@@ -344,6 +344,10 @@ pub(super) fn too_late(world: &World, item: &PendingItem) -> Judged {
 /// The option that a whole text picks: its number, or its title as shown.
 fn option_of(item: &PendingItem, text: &str, rules: &Rules<'_>) -> Option<u8> {
     let Question::Disambiguation { options, title_key, .. } = &item.question else { return None };
+    // "Conta corrente?" asks, and "~conta corrente~" takes back.
+    if !is_plain(text) {
+        return None;
+    }
     let digest = super::asking::title_digest(title_key, &normalise(text));
     let by_title = options
         .iter()

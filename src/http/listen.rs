@@ -43,7 +43,7 @@ pub async fn listen(listener: TcpListener, app: Router, limits: ListenLimits, st
             Some(_) = open.join_next() => {}
             accepted = listener.accept(), if open.len() < limits.connections => match accepted {
                 Ok((stream, _)) => {
-                    open.spawn(connection(stream, app.clone(), limits.head_timeout, stopped.clone()));
+                    open.spawn(serve(stream, app.clone(), limits.head_timeout, stopped.clone()));
                 }
                 Err(error) if is_the_callers(&error) => {}
                 Err(error) => {
@@ -69,16 +69,15 @@ fn is_the_callers(error: &std::io::Error) -> bool {
 }
 
 /// Serves one connection; once a stop is asked for, up to the answer that it owes.
-async fn connection(stream: TcpStream, app: Router, head_timeout: Duration, stopped: watch::Receiver<bool>) {
-    let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(head_timeout);
-    let exchange = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
-    let mut exchange = pin!(exchange);
+async fn serve(stream: TcpStream, app: Router, head_timeout: Duration, stopped: watch::Receiver<bool>) {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(head_timeout);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app)));
     let ended = tokio::select! {
-        ended = exchange.as_mut() => ended,
+        ended = connection.as_mut() => ended,
         () = until(stopped) => {
-            exchange.as_mut().graceful_shutdown();
-            exchange.await
+            connection.as_mut().graceful_shutdown();
+            connection.await
         }
     };
     if let Err(error) = ended {

@@ -135,6 +135,11 @@ impl House {
         tokio::spawn(writer.run());
     }
 
+    /// Loses the writer before it has begun, as a server would whose writer died.
+    pub(crate) fn lose_the_writer(&self) {
+        drop(self.writer.lock().unwrap().take().unwrap());
+    }
+
     async fn tenant(&self, id: &str, pack: &str) {
         let tenant = Tenant {
             tenant_id: TenantId::new(id).unwrap(),

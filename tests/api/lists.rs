@@ -1,7 +1,9 @@
 //! Lists, reads and what anybody may ask.
 
 use cscp::domain::operation::CredentialKind;
+use cscp::http::HttpConfig;
 use cscp::storage::EvidenceQuery;
+use cscp::storage::committer::Limits;
 use serde_json::json;
 
 use crate::house::House;
@@ -86,6 +88,17 @@ async fn anybody_may_ask_what_this_is() {
     let known = anybody.get("/.well-known/wfs.json").await.expect(200);
     assert_eq!(known.text("/conformance/0/claim"), "RFC-WF-0034 section XIV items 1-5");
     anybody.get("/openapi.yaml").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_server_that_can_keep_nothing_is_not_ready() {
+    let house = House::idle(Limits::default(), HttpConfig::default()).await;
+    let anybody = house.stranger();
+    assert_eq!(anybody.get("/readyz").await.expect(200).text("/storage"), "ok");
+    house.lose_the_writer();
+    let got = anybody.get("/readyz").await.expect(503);
+    assert_eq!((got.text("/status"), got.text("/storage")), ("not_ready".to_owned(), "stopped".to_owned()));
+    anybody.get("/healthz").await.expect(200);
 }
 
 #[tokio::test]

@@ -73,6 +73,8 @@ async fn a_full_disk_is_503_and_recovers_without_help() {
         asked.spawn(async move { in_time(&caller, &sent).await });
     }
     asked.join_all().await.iter().for_each(expect_unavailable);
+    let ready = in_time(&caller, &Sent::get("/readyz")).await;
+    assert_eq!((ready.status, ready.text("/storage")), (503, "failing"), "who sends requests here is told not to");
     for (sent, answer) in &acknowledged {
         let context_id = answer.text("/context/context_id");
         let read = in_time(&caller, &Sent::get(&format!("/v1/contexts/{context_id}"))).await.done();
@@ -85,6 +87,7 @@ async fn a_full_disk_is_503_and_recovers_without_help() {
         Some(in_time(&caller, &refused).await).filter(Answer::is_done)
     });
     assert_eq!(again.await.body["duplicate"], false, "what was refused was not done");
+    assert_eq!(in_time(&caller, &Sent::get("/readyz")).await.done().text("/storage"), "ok");
     for sent in &more {
         assert_eq!(in_time(&caller, sent).await.done().body["duplicate"], false, "what was refused was not done");
     }

@@ -10,6 +10,8 @@ use crate::http::App;
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
+use crate::service::Service;
+use crate::storage::committer::WriteHealth;
 
 const OPENAPI: Endpoint = Endpoint::get("/openapi.yaml", &[]);
 const HEALTH: Endpoint = Endpoint::get("/healthz", &[]);
@@ -37,14 +39,26 @@ async fn health() -> Result<Reply, Problem> {
     Reply::ok(&json!({"status": "alive"}))
 }
 
+/// Whether what is told can be kept: a database that answers reads is not one that takes writes.
+async fn storage(service: &Service) -> &'static str {
+    if service.ready().await.is_err() {
+        return "unavailable";
+    }
+    match service.write_health() {
+        WriteHealth::Ok => "ok",
+        WriteHealth::Failing => "failing",
+        WriteHealth::Stopped => "stopped",
+    }
+}
+
 /// Whether a balancer should send requests here, and which promise needs a witness that is not there.
 async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
-    let stored = app.service.ready().await.is_ok();
+    let storage = storage(&app.service).await;
     let packs = app.service.rules().book().packs().count();
-    let ready = stored && packs > 0;
+    let ready = storage == "ok" && packs > 0;
     let body = json!({
         "status": if ready { "ready" } else { "not_ready" },
-        "storage": if stored { "ok" } else { "unavailable" },
+        "storage": storage,
         "policy_packs": packs,
         "queued": app.service.queued(),
         "rollback_protection": "none",

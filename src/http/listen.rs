@@ -26,9 +26,10 @@ pub struct ListenLimits {
 }
 
 impl Default for ListenLimits {
-    /// The drain is shorter than the ten seconds after which containers are killed.
+    /// A connection may be idle longer than balancers keep theirs (60 s is common), so that it is they who close it and
+    /// no request meets a closed door. The drain is shorter than the ten seconds after which containers are killed.
     fn default() -> Self {
-        Self { connections: 4_096, head_timeout: Duration::from_secs(10), drain: Duration::from_secs(8) }
+        Self { connections: 4_096, head_timeout: Duration::from_secs(75), drain: Duration::from_secs(8) }
     }
 }
 

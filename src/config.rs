@@ -43,7 +43,7 @@ pub enum LogFormat {
 /// Settings that every command shares. Each can be given as an option or in the environment.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
-    /// Where the data is: a file name or sqlite:<file name>
+    /// Where the data is: a file name, or sqlite: and a file name
     #[arg(long, env = "CSCP_DATABASE", default_value = "./data/cscp.db", global = true)]
     pub database: DatabaseUrl,
 

@@ -1,6 +1,6 @@
 //! The wire: routes, extractors, problems and the JSON that callers see.
 //!
-//! A handler takes a [`extract::Call`] (authenticated, authorised), the ids of its path and a [`body::Body`], builds
+//! A handler takes a `extract::Call` (authenticated, authorised), the ids of its path and a `body::Body`, builds
 //! one [`crate::domain::operation::Operation`] and shapes its answer. Domain types are never written to the wire as
 //! they are: some hold keys, salts and digests that must not leave.
 

@@ -1,6 +1,6 @@
 //! Reading a text as an answer: yes, no, an option's number, or nothing of the kind.
 //!
-//! A text is an answer only if the *whole* message, folded by [`normalise`], is an entry of a
+//! A text is an answer only if the *whole* message, folded by [`normalise()`], is an entry of a
 //! lexicon file. There is no fuzzy matching: every rule tried that tolerated a typo also let some
 //! other word confirm (`poder`, `certa`, `now`). Whatever merely resembles an answer is
 //! [`Reading::Qualified`], which never binds; the rest is [`Reading::Other`].

@@ -212,7 +212,7 @@ pub(super) async fn key(settings: &Settings, command: KeyCommand) -> Result<Exit
             if !store.revoke_key(&tenant_id, &key_id, SystemClock.now()).await? {
                 return Err(Failure::new(format!("the tenant {tenant} has no key {key_id}")));
             }
-            println!("The key {key_id} is revoked.");
+            println!("The key {key_id} is revoked; it stops working within a second or two.");
         }
     }
     store.close().await;
@@ -253,5 +253,7 @@ fn print_key(key: &ApiKey) {
         serde_json::to_value(key.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
     let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
     let state = key.revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
-    println!("{}\t{kind}\t{state}\tcreated {}\t{}\t{}", key.key_id, key.created_at, scopes.join(" "), key.label);
+    let principal = key.principal_id.as_ref().map_or("-", |id| id.as_str());
+    let (id, created, scopes) = (&key.key_id, key.created_at, scopes.join(" "));
+    println!("{id}\t{kind}\t{state}\tprincipal: {principal}\tcreated {created}\t{scopes}\t{}", key.label);
 }

@@ -80,15 +80,15 @@ Its keys are shown now and never again:
   handler   {handler}
             {for_handler}
   operator  {operator}
-            {for_operator}
+            {for_operator}; acts as the principal demo-operator
   auditor   {auditor}
-            {for_auditor}
+            {for_auditor}; acts as the principal demo-auditor
 
 Try it. A message arrives, and you learn what it means:
 
 curl -sS http://{address}/v1/messages \
   -H 'Authorization: Bearer {handler}' -H 'Content-Type: application/json' \
-  -d "{{\"message_id\":\"wamid.1\",\"conversation_id\":\"conv-1\",\"actor_id\":\"ana\",\"kind\":\"text\",\"text\":\"cancel order 123, please\",\"sent_at\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\"}}"
+  -d "{{\"message_id\":\"wamid.$(date +%s)\",\"conversation_id\":\"conv-1\",\"actor_id\":\"ana\",\"kind\":\"text\",\"text\":\"cancel order 123, please\",\"sent_at\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\"}}"
 
 What is the conversation waiting for? (as an operator)
 

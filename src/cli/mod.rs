@@ -42,7 +42,7 @@ enum Command {
     /// Check policy packs
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
-    /// Follow every hash chain in the database and name what does not fit
+    /// Follow every hash chain in the database, compare every frame, and name what does not fit
     Verify(verify::VerifyArguments),
     /// Play a short WhatsApp conversation against a temporary server and show what each message meant
     Demo,

@@ -125,9 +125,17 @@ pub struct CommandRecord {
 }
 
 impl CommandRecord {
-    /// The newest report's outcome; a bound command without one is in progress.
+    /// How it stands: the newest end that was reported, else the newest report. Reports may overtake each other, and an
+    /// end is not undone by an earlier stage that arrives late.
+    #[must_use]
+    pub fn standing(&self) -> Option<&CommandResult> {
+        let ended = self.results.iter().rev().find(|result| result.outcome.is_terminal());
+        ended.or(self.results.last())
+    }
+
+    /// The outcome of [`CommandRecord::standing`]; a bound command without a report is in progress.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        self.results.last().map_or(Outcome::InProgress, |result| result.outcome)
+        self.standing().map_or(Outcome::InProgress, |result| result.outcome)
     }
 }

@@ -109,7 +109,7 @@ pub struct ShownPrompt {
 
 /// Why a prompt would not be shown as registered.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, thiserror::Error)]
-#[error("{field} would be cut or refused by the channel: {problem}")]
+#[error("{field} would not be shown as it is meant: {problem}")]
 pub struct PromptError {
     /// Which part, as a JSON pointer inside the prompt.
     pub field: String,

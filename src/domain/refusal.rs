@@ -28,7 +28,7 @@ pub enum Refusal {
     ContextClosed,
     #[error("the context is blocked; unblock it or wait for what it waits for")]
     ContextBlocked,
-    #[error("a context that is {from} cannot take {event:?}: {reason}")]
+    #[error("a context that is {from} cannot take the event {}: {reason}", event.as_str())]
     InvalidTransition { from: Status, event: LifecycleEvent, reason: String },
     #[error("another question is open in this context; wait for it, cancel it, or say supersede: true")]
     QuestionPending { item_id: ItemId },

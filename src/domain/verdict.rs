@@ -213,8 +213,10 @@ pub enum Next {
     AcknowledgeRefusal,
     /// Go on with the chosen target.
     ContinueWithSelection,
-    /// Wait for further approvals.
+    /// Wait for approvals, or ask for the one that the command needs as well.
     AwaitApprovals,
+    /// Ask the requester for the confirmation that the command needs as well.
+    AskConfirmation,
     /// Put the question again; it is still open.
     AskAgain,
     /// Ask a new question: the old one is over.

@@ -1,6 +1,7 @@
 //! Verification: re-derives a chain from what is stored and names the entry that does not fit.
 
 use crate::domain::canonical::{Digest, canonical};
+use crate::domain::event::Event;
 use crate::domain::id::ArtifactId;
 use crate::evidence::entry::{LogEntry, Payload, StreamHead, entry_hash, payload_commitment};
 
@@ -28,6 +29,9 @@ pub enum Fault {
     /// It does not name its predecessor's hash.
     #[error("prev_hash is not the hash of the entry before")]
     Link,
+    /// The frame that it captured is missing, or is not what was captured.
+    #[error("the context frame is missing, or is not what was captured")]
+    Frame,
     /// Its hash is not the hash of its content.
     #[error("entry_hash is not the hash of header, link and commitment")]
     Hash,
@@ -114,6 +118,11 @@ impl ChainCheck {
         let Ok(payload) = serde_json::from_str::<Payload>(&body.payload) else { return Some(Fault::Form) };
         if canonical(&payload) != body.payload.as_bytes() {
             return Some(Fault::Form);
+        }
+        if let Event::FrameCaptured { frame, salt, context_hash } = &payload.event
+            && frame.context_hash(salt) != *context_hash
+        {
+            return Some(Fault::Frame);
         }
         (payload.event.evidence_type() != header.kind).then_some(Fault::Kind)
     }

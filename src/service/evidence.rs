@@ -96,6 +96,10 @@ impl Service {
         }
         self.record_read(caller, looked, false, usize::from(stored.is_some())).await?;
         let stored = stored.ok_or(ServiceError::NotFound("context frame"))?;
+        if stored.frame.context_hash(&stored.salt) != stored.context_hash {
+            tracing::error!(frame = %id, "a context frame is not what was captured");
+            return Err(ServiceError::Internal);
+        }
         let rules = self.rules.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
         let mut frame = serde_json::to_value(&stored.frame).map_err(|_| ServiceError::Internal)?;

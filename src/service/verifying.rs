@@ -1,7 +1,10 @@
 //! Verifying what is stored: every chain of a tenant, re-derived entry by entry.
 
+use crate::domain::event::Event;
 use crate::domain::id::TenantId;
-use crate::evidence::verify::{Broken, ChainCheck};
+use crate::domain::world::StoredFrame;
+use crate::evidence::entry::{LogEntry, Payload};
+use crate::evidence::verify::{Broken, ChainCheck, Fault};
 use crate::storage::{StorageError, Store};
 
 /// Streams and entries read at once; memory does not grow with the log.
@@ -59,9 +62,26 @@ async fn follow(
             if let Err(broken) = chain.next(entry) {
                 return Ok(Err(broken));
             }
+            if !frame_stands(store, tenant_id, entry).await? {
+                let artifact_id = Some(entry.header.artifact_id.clone());
+                return Ok(Err(Broken { seq: entry.header.seq, artifact_id, fault: Fault::Frame }));
+            }
         }
         if after >= last {
             return Ok(Ok(()));
         }
     }
+}
+
+/// Whether the frame that an entry captured is still what readers are shown.
+async fn frame_stands(store: &dyn Store, tenant_id: &TenantId, entry: &LogEntry) -> Result<bool, StorageError> {
+    let captured = entry.body.as_ref().filter(|_| entry.header.kind == "context.frame_captured");
+    let Some(body) = captured else { return Ok(true) };
+    let Ok(Payload { event: Event::FrameCaptured { frame, salt, context_hash }, .. }) =
+        serde_json::from_str::<Payload>(&body.payload)
+    else {
+        return Ok(false);
+    };
+    let stored = store.frame(tenant_id, &frame.context_frame_id).await?;
+    Ok(stored == Some(StoredFrame { frame, salt, context_hash }))
 }

@@ -20,8 +20,6 @@ async fn sing(house: &House, client: &Client) -> Vec<Value> {
     message["reply_to"] = json!(canary("reply"));
     message["correlation_id"] = json!(canary("correlation"));
     message["extensions"] = json!({canary("member"): canary("value")});
-    message["transcript"] = json!({"text": canary("transcript"), "confidence": 0.5});
-    message["system"] = json!({"type": canary("type"), "previous": canary("old"), "current": canary("new")});
     let got = client.post("/v1/messages", message.clone()).await.expect(200);
     let context = got.text("/context/context_id");
     let mut problems = Vec::new();
@@ -31,6 +29,15 @@ async fn sing(house: &House, client: &Client) -> Vec<Value> {
     };
     message["text"] = json!(canary("other"));
     keep(client.post("/v1/messages", message.clone()).await);
+    message["transcript"] = json!({"text": canary("transcript"), "confidence": 0.5});
+    message["system"] = json!({"type": canary("type"), "previous": canary("old"), "current": canary("new")});
+    for (kind, without) in [("audio", "system"), ("system", "transcript")] {
+        let mut spoken = message.clone();
+        spoken["kind"] = json!(kind);
+        spoken["message_id"] = json!(canary(kind));
+        spoken.as_object_mut().unwrap().remove(without);
+        client.post("/v1/messages", spoken).await.expect(200);
+    }
     let members: Vec<String> = message.as_object().unwrap().keys().cloned().collect();
     for member in members {
         for wrong in [json!({canary("m"): canary("v")}), json!([canary("v")]), json!(format!("{CANARY}\n")), json!(7)] {

@@ -131,6 +131,9 @@ async fn ids_in_bodies_reach_no_other_tenant_either() {
         for (member, value) in [("reply_to", quoted), ("button_id", tapped)] {
             let mut message = house.message("conv", "sim");
             message[member] = json!(value);
+            if member == "button_id" {
+                message["kind"] = json!("interactive");
+            }
             verdicts.push(other.post("/v1/messages", message).await.expect(200).body["verdict"].clone());
         }
     }

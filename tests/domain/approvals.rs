@@ -77,7 +77,7 @@ fn two_approvals_are_two_persons() {
     assert_eq!(early.code(), "confirmation_required");
     let second = stage.tap(&asked.yes()).of("chief").in_conversation("conv-d").op();
     let verdict = stage.verdict(&second);
-    assert_eq!(verdict.next, Next::BindCommand);
+    assert_eq!(verdict.next, Next::AskConfirmation);
     assert!(matches!(stage.item(&asked.id).state, ItemState::Granted { .. }));
     stage.confirmed(&context_id, "c-1", "wire.big");
     stage.done(&op(bind(&context_id, spec("c-1", "wire.big", target()), "a-1")));

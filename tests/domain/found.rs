@@ -1,15 +1,16 @@
 //! Ways to a wrong yes that a review found, each by its story.
 
+use cscp::domain::command::Outcome;
 use cscp::domain::event::Event;
 use cscp::domain::message::{IdentityChange, MessageKind};
 use cscp::domain::operation::{AskWhat, Operation};
 use cscp::domain::prompt::{Button, ButtonAction};
 use cscp::domain::refusal::Refusal;
-use cscp::domain::verdict::{Reason, VerdictCode};
+use cscp::domain::verdict::{Next, Reason, VerdictCode};
 
 use crate::harness::{Stage, expect};
 use crate::house::Pack;
-use crate::operations::{approve, ask, attach, bind, op, person, spec, target};
+use crate::operations::{approve, ask, attach, bind, op, person, result, spec, target};
 
 #[test]
 fn a_foreign_button_that_quotes_our_prompt_confirms_nothing_and_a_bare_label_does() {
@@ -129,4 +130,52 @@ fn a_typed_no_stops_what_a_button_granted() {
     expect(&stage.verdict(&no), VerdictCode::Declined, Reason::Bare);
     let bind = op(bind(&context_id, spec("c-1", "order.cancel", target()), "a-1"));
     assert_eq!(stage.refused(&bind), Refusal::ConfirmationRequired);
+}
+
+#[test]
+fn a_tap_whose_label_says_the_opposite_is_no_answer() {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    let asked = stage.confirm(&context_id, "c-1", "order.cancel");
+    stage.wait(2);
+    for (id, label) in [(asked.yes(), "Não"), (asked.no(), "Sim")] {
+        let mut tap = stage.tap(&id);
+        tap.0.text = Some(label.to_owned());
+        expect(&stage.verdict(&tap.op()), VerdictCode::Ambiguous, Reason::QualifiedAnswer);
+        assert!(stage.item(&asked.id).is_open());
+    }
+}
+
+#[test]
+fn a_command_that_needs_both_is_told_what_is_left() {
+    let mut stage = Stage::new(Pack::House);
+    stage.put("boss", &["approver"], Some("p-boss"));
+    let context_id = stage.greet();
+    let approval = stage.approval(&context_id, "c-1", "wire.send");
+    stage.wait(2);
+    let tap = stage.tap(&approval.yes()).of("boss").in_conversation("conv-b").op();
+    assert_eq!(stage.verdict(&tap).next, Next::AskConfirmation);
+    let confirmation = stage.confirm(&context_id, "c-1", "wire.send");
+    stage.wait(2);
+    let tap = stage.tap(&confirmation.yes()).op();
+    assert_eq!(stage.verdict(&tap).next, Next::BindCommand);
+    stage.done(&op(bind(&context_id, spec("c-1", "wire.send", target()), "a-1")));
+    let confirmation = stage.confirm(&context_id, "c-2", "wire.send");
+    stage.wait(2);
+    let tap = stage.tap(&confirmation.yes()).op();
+    assert_eq!(stage.verdict(&tap).next, Next::AwaitApprovals);
+}
+
+#[test]
+fn an_end_is_not_undone_by_an_earlier_stage_that_arrives_late() {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    stage.confirmed(&context_id, "c-1", "order.cancel");
+    stage.done(&op(bind(&context_id, spec("c-1", "order.cancel", target()), "a-1")));
+    for outcome in [Outcome::Succeeded, Outcome::InProgress] {
+        stage.done(&Operation::RecordResult(result("c-1", outcome, None)));
+    }
+    assert_eq!(stage.context(&context_id).slots["last_result"]["outcome"], "succeeded");
+    let command = stage.world.commands.values().next().unwrap();
+    assert_eq!((command.outcome(), command.results.len()), (Outcome::Succeeded, 2));
 }

@@ -108,7 +108,8 @@ fn operation(base: &mut Base, cell: &Cell) -> Operation {
         Content::Text(say) => stage.text(words(say)),
         Content::Tap(kind, tap) => {
             let mut message = stage.message(kind);
-            message.0.text = Some("Yes".to_owned());
+            // The label that was shown with the id.
+            message.0.text = Some(if tap == Tap::Refuse { "No" } else { "Yes" }.to_owned());
             message.0.button_id = Some(match tap {
                 Tap::Accept => format!("cscp1.y.{nonce}"),
                 Tap::Refuse => format!("cscp1.n.{nonce}"),

@@ -53,6 +53,20 @@ async fn every_way_of_changing_the_log_is_found() {
 }
 
 #[tokio::test]
+async fn a_frame_that_was_changed_or_taken_away_is_found() {
+    for sql in [
+        "UPDATE frames SET body = replace(body, 'ana', 'eve') WHERE command_id = 'k2'",
+        "DELETE FROM frames WHERE command_id = 'k2'",
+    ] {
+        let house = house_with_history().await;
+        tamper(&house, sql).await;
+        let report = verify_tenant(house.store.as_ref(), &house.tenant.tenant_id).await.unwrap();
+        assert_eq!(report.broken.len(), 1, "{sql}");
+        assert!(report.broken[0].1.to_string().contains("frame"), "{sql}");
+    }
+}
+
+#[tokio::test]
 async fn an_erased_payload_leaves_the_chain_whole() {
     let house = house_with_history().await;
     tamper(&house, "DELETE FROM log_payloads WHERE seq IN (3, 4)").await;

@@ -1,7 +1,7 @@
 //! An answer that names its question: what it does to it, whatever state the question is in.
 
 use super::interpreting::too_late;
-use crate::domain::id::PrincipalId;
+use crate::domain::id::{ItemKind, PrincipalId};
 use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
 use crate::domain::principal::{Principal, PrincipalKind, same_person};
 use crate::domain::prompt::ButtonAction;
@@ -24,8 +24,34 @@ impl Named<'_> {
     }
 
     fn unsure(&self, reason: Reason) -> Verdict {
-        let next = if self.item.is_open() { Next::AskAgain } else { Next::AskAnew };
+        let next = match reason {
+            // The question was not put to this person: putting it again would put it to them.
+            Reason::NotEntitled => Next::Nothing,
+            _ if self.item.is_open() => Next::AskAgain,
+            _ => Next::AskAnew,
+        };
         self.about(VerdictCode::Ambiguous, reason, next)
+    }
+
+    /// What is left to do once this item is granted: a command may need a confirmation and an approval.
+    fn next_when_granted(&self) -> Next {
+        let Some(command) = self.item.command() else { return Next::BindCommand };
+        let granted = |kind: ItemKind| {
+            self.world.items.values().any(|other| {
+                let same = other.command().is_some_and(|asked| asked.command_id == command.command_id);
+                let in_time = matches!(&other.state, ItemState::Granted { bind_by, .. } if self.now < *bind_by);
+                other.kind() == kind && same && in_time && other.context_id == self.item.context_id
+            })
+        };
+        match self.item.kind() {
+            ItemKind::Confirmation if command.rules.approval.is_some() && !granted(ItemKind::Approval) => {
+                Next::AwaitApprovals
+            }
+            ItemKind::Approval if command.rules.confirmation_required && !granted(ItemKind::Confirmation) => {
+                Next::AskConfirmation
+            }
+            ItemKind::Confirmation | ItemKind::Approval | ItemKind::Disambiguation => Next::BindCommand,
+        }
     }
 
     fn decided(&self, reason: Reason) -> Verdict {
@@ -50,7 +76,7 @@ pub(super) fn judge_named(named: &Named<'_>) -> (Verdict, Option<u32>) {
             (named.unsure(Reason::NoSuchOption), None)
         }
         (ItemState::Open, _, ButtonAction::Accept) => {
-            (named.about(VerdictCode::Confirmed, named.strength, Next::BindCommand), None)
+            (named.about(VerdictCode::Confirmed, named.strength, named.next_when_granted()), None)
         }
         (ItemState::Granted { bind_by, .. }, _, _) if named.now >= *bind_by => {
             (named.about(VerdictCode::Expired, Reason::BindWindowClosed, Next::AskAnew), None)
@@ -114,7 +140,7 @@ pub(super) fn judge_approval(named: &Named<'_>, approver_id: &PrincipalId) -> Ve
             named.about(
                 VerdictCode::Approved,
                 named.strength,
-                if last { Next::BindCommand } else { Next::AwaitApprovals },
+                if last { named.next_when_granted() } else { Next::AwaitApprovals },
             )
         }
         (ItemState::Granted { bind_by, .. }, _) if named.now >= *bind_by => {

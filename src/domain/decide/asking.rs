@@ -19,7 +19,7 @@ use crate::domain::operation::{Answer, Ask, AskWhat, CommandSpec, CredentialKind
 use crate::domain::policy::{CommandRules, SafetyClass, SlotStorage};
 use crate::domain::prompt::{Button, ButtonAction, PromptError, ShownPrompt, button_id, nonce_digest, nonce_text};
 use crate::domain::refusal::Refusal;
-use crate::domain::slots::{ACTIVE_TARGET, pending_slot};
+use crate::domain::slots::{ACTIVE_TARGET, SlotError, pending_slot};
 
 impl Turn<'_, '_> {
     pub(super) fn ask(&mut self, request: &Ask) -> Result<Answer, Refusal> {
@@ -174,6 +174,15 @@ impl Turn<'_, '_> {
                 self.rules.lexicon.read_option(title).filter(|number| usize::try_from(*number) != Ok(index + 1));
             if normal.is_empty() || titles.contains(&normal) || as_number.is_some() {
                 return Err(Refusal::OptionsAmbiguous);
+            }
+            let names_something = match target {
+                Value::String(text) => !text.is_empty(),
+                Value::Object(members) => !members.is_empty(),
+                _ => false,
+            };
+            if !names_something {
+                let expected = "a text that is not empty, or an object that is not empty".to_owned();
+                return Err(Refusal::Slot { slot: ACTIVE_TARGET.to_owned(), problem: SlotError::Shape { expected } });
             }
             // Kept as the slot will hold it, so that choosing can neither fail nor store more than policy allows.
             let patch = serde_json::Map::from_iter([(ACTIVE_TARGET.to_owned(), target.clone())]);

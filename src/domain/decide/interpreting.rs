@@ -62,7 +62,12 @@ fn ignored(reason: Reason) -> Judged {
 
 /// An answer that binds to nothing for certain, about the question it might have meant.
 fn unsure(reason: Reason, item: &PendingItem) -> Judged {
-    let next = if item.is_open() { Next::AskAgain } else { Next::AskAnew };
+    let next = match reason {
+        // The question is somebody else's: it must not be put to whoever wrote this.
+        Reason::OtherActor | Reason::OtherConversation => Next::AskWhatIsMeant,
+        _ if item.is_open() => Next::AskAgain,
+        _ => Next::AskAnew,
+    };
     (Verdict::about(VerdictCode::Ambiguous, reason, next, &item.item_id), None)
 }
 
@@ -112,6 +117,15 @@ impl Reader<'_> {
         if self.quoted().is_some_and(|other| other.item_id != item.item_id) {
             // It names two questions, hence neither for certain.
             return unsure(Reason::QuotesOtherMessage, item);
+        }
+        let against = match button.action {
+            ButtonAction::Accept => matches!(reading, Reading::Negative { .. }),
+            ButtonAction::Refuse => matches!(reading, Reading::Affirmative { .. }),
+            ButtonAction::Choose(_) => false,
+        };
+        if against {
+            // The label that was tapped says the opposite of its id: somebody mixed them up.
+            return unsure(Reason::QualifiedAnswer, item);
         }
         let quoted = self.message.reply_to.as_ref().is_some_and(|id| item.was_prompted_by(id));
         let strength = if quoted { Reason::NonceAndQuote } else { Reason::Nonce };

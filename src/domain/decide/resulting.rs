@@ -28,7 +28,9 @@ impl Turn<'_, '_> {
             at: self.now,
         };
         let context = self.world.contexts.get(&command.context_id).filter(|c| c.state.status().is_open()).cloned();
-        let slot = context.as_ref().filter(|_| self.stores_results()).map(|_| slot_copy(&command, &result));
+        let late = !result.outcome.is_terminal() && command.outcome().is_terminal();
+        let shown = context.as_ref().filter(|_| self.stores_results() && !late);
+        let slot = shown.map(|_| slot_copy(&command, &result));
         let event = Event::ResultRecorded { command_id: command.command_id.clone(), result, slot };
         self.record_in(&command.conversation_id, about_command(&command), event);
         if let Some(context) = context {
@@ -82,7 +84,7 @@ impl Turn<'_, '_> {
 /// What readers of the slots see of a command's newest result, if it has one.
 #[must_use]
 pub fn result_copy(command: &CommandRecord) -> Option<Value> {
-    command.results.last().map(|result| slot_copy(command, result))
+    command.standing().map(|result| slot_copy(command, result))
 }
 
 fn slot_copy(command: &CommandRecord, result: &CommandResult) -> Value {

@@ -122,6 +122,15 @@ impl MessageWire {
             bounded(news.previous.as_ref(), "/system/previous", MAX_ALIAS)?;
             bounded(news.current.as_ref(), "/system/current", MAX_ALIAS)?;
         }
+        if self.button_id.is_some() && !matches!(self.kind, MessageKind::Interactive | MessageKind::Button) {
+            return Err(Problem::invalid("/button_id", "belongs to a message of kind interactive or button"));
+        }
+        if self.system.is_some() && self.kind != MessageKind::System {
+            return Err(Problem::invalid("/system", "belongs to a message of kind system"));
+        }
+        if self.transcript.is_some() && self.kind != MessageKind::Audio {
+            return Err(Problem::invalid("/transcript", "belongs to a message of kind audio"));
+        }
         let outbound = self.direction == Some(Direction::Outbound);
         if !outbound && self.prompt_for.is_some() {
             return Err(Problem::invalid("/prompt_for", "belongs to an outbound message; say direction: outbound"));

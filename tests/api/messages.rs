@@ -15,8 +15,16 @@ async fn a_delivery_may_be_repeated_and_an_id_may_not_be_reused() {
     let mut again = message.clone();
     again["correlation_id"] = json!("another-delivery");
     again["locale"] = Value::Null;
+    again["direction"] = json!("inbound");
+    again["forwarded"] = json!(false);
+    again["channel"] = json!("whatsapp");
+    again["extensions"] = json!({});
+    again["sent_at"] = json!(again["sent_at"].as_str().unwrap().replace('Z', "+00:00"));
     let again = client.post("/v1/messages", again).await.expect(200);
-    assert_eq!(again.body["duplicate"], true, "the id that ties records together is not part of the message");
+    assert_eq!(
+        again.body["duplicate"], true,
+        "how a message is spelt is not part of it, nor the id that ties records together"
+    );
     let mut other = message;
     other["text"] = json!("sim");
     client.post("/v1/messages", other).await.problem(422, "message_id_reused");

@@ -142,11 +142,24 @@ impl MessageWire {
     }
 }
 
-/// What stays the same when a message is delivered again: all but nulls and the id that ties records together.
+/// What stays the same when a message is delivered again, however the caller spells it by then: all but nulls, defaults
+/// and the id that ties records together, with the time in one form.
 fn lasting(body: &Value) -> Value {
     let Value::Object(members) = body else { return body.clone() };
-    let kept = members.iter().filter(|(name, value)| name.as_str() != "correlation_id" && !value.is_null());
-    Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+    let says_something = |name: &str, value: &Value| match name {
+        "correlation_id" => false,
+        "direction" => value != "inbound",
+        "forwarded" => value != &Value::Bool(false),
+        "channel" => value.as_str() != Some(Channel::default().as_str()),
+        "extensions" => value.as_object().is_none_or(|members| !members.is_empty()),
+        _ => !value.is_null(),
+    };
+    let spelt_once = |name: &str, value: &Value| match value.as_str().map(Timestamp::parse) {
+        Some(Ok(instant)) if name == "sent_at" => Value::String(instant.to_string()),
+        _ => value.clone(),
+    };
+    let kept = members.iter().filter(|(name, value)| !value.is_null() && says_something(name, value));
+    Value::Object(kept.map(|(name, value)| (name.clone(), spelt_once(name, value))).collect())
 }
 
 impl SystemWire {

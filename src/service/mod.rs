@@ -213,7 +213,13 @@ impl Service {
         claim: Option<Claim>,
     ) -> Result<Committed, ServiceError> {
         let submission = Submission { tenant: Arc::clone(&caller.tenant), operation, claim };
-        Ok(self.committer.submit(submission).await?)
+        let mut committed = self.committer.submit(submission).await?;
+        if let Ok(answer) = &mut committed.result
+            && self.derives_slots(caller)
+        {
+            self.complete(caller, answer).await;
+        }
+        Ok(committed)
     }
 
     /// Decides an operation for whoever sits at the machine itself; no credential speaks.

@@ -4,8 +4,10 @@ use super::ooc::RedactionShown;
 use super::{Caller, Service, ServiceError};
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
+use crate::domain::decide::{result_copy, slot_copy};
 use crate::domain::id::{CommandId, ContextId, ItemId};
 use crate::domain::item::PendingItem;
+use crate::domain::operation::Answer;
 use crate::domain::policy::SlotStorage;
 use crate::domain::principal::Principal;
 use crate::domain::slots::{LAST_RESULT, pending_slot};
@@ -56,21 +58,56 @@ impl Service {
             Some(id) => self.store.item(tenant, id).await?.filter(|item| item.is_open() && now < item.expires_at),
             None => None,
         };
+        self.derive_slots(caller, &mut context, question.as_ref()).await?;
+        let redaction = self.cover_context(caller, &mut context);
+        Ok(ContextView { context, question, redaction, now })
+    }
+
+    /// Works out the slots that policy derives instead of storing (RFC XII).
+    async fn derive_slots(
+        &self,
+        caller: &Caller,
+        context: &mut ContextRecord,
+        question: Option<&PendingItem>,
+    ) -> Result<(), ServiceError> {
         let scope = caller.tenant.policy_scope();
         let slots = &self.rules.rules(&scope).policy.pack().slots;
-        if let Some(item) = &question
+        if let Some(item) = question
             && slots.storage_of(pending_slot(item.kind())) == SlotStorage::Derived
         {
-            context.slots.insert(pending_slot(item.kind()).to_owned(), crate::domain::decide::slot_copy(item));
+            context.slots.insert(pending_slot(item.kind()).to_owned(), slot_copy(item));
         }
         if slots.storage_of(LAST_RESULT) == SlotStorage::Derived
-            && let Some(command) = self.store.last_command(tenant, &context.context_id).await?
-            && let Some(copy) = crate::domain::decide::result_copy(&command)
+            && let Some(command) = self.store.last_command(&caller.tenant.tenant_id, &context.context_id).await?
+            && let Some(copy) = result_copy(&command)
         {
             context.slots.insert(LAST_RESULT.to_owned(), copy);
         }
-        let redaction = self.cover_context(caller, &mut context);
-        Ok(ContextView { context, question, redaction, now })
+        Ok(())
+    }
+
+    /// Shows in an answer the slots that policy derives. What was decided is durable by now, so a read that fails
+    /// leaves them out instead of failing the answer.
+    pub(super) async fn complete(&self, caller: &Caller, answer: &mut Answer) {
+        let context = match answer {
+            Answer::Context { context, .. } => Some(context),
+            Answer::Turn { context, .. } | Answer::Recorded { context, .. } => context.as_mut(),
+            _ => None,
+        };
+        let Some(context) = context else { return };
+        let question = match context.question() {
+            Some(id) => self.store.item(&caller.tenant.tenant_id, id).await.ok().flatten(),
+            None => None,
+        };
+        if let Err(error) = self.derive_slots(caller, context, question.as_ref()).await {
+            tracing::warn!(slots.error = %error, "derived slots are missing from an answer");
+        }
+    }
+
+    /// Whether policy derives any slot for this tenant.
+    pub(super) fn derives_slots(&self, caller: &Caller) -> bool {
+        let scope = caller.tenant.policy_scope();
+        self.rules.rules(&scope).policy.pack().slots.storage.values().any(|how| *how == SlotStorage::Derived)
     }
 
     /// Contexts, newest change first.

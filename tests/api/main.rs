@@ -8,6 +8,7 @@ mod approvals;
 mod canary;
 mod client;
 mod covered;
+mod derived;
 mod faults;
 mod flow;
 mod house;

@@ -86,6 +86,8 @@ pub(crate) fn rule(required: u32) -> ApprovalRule {
 /// Basic, with `wire.send` (one approval), `wire.big` (two) and `wire.only` (one, and no confirmation).
 pub(crate) fn house_pack() -> PolicyPack {
     let mut pack = shipped("basic.yaml");
+    // Longer than the context lives: the earlier of the two deadlines counts.
+    pack.approval.ttl_seconds = 3_600;
     let template = pack.commands.iter().find(|entry| entry.name == "payment.send").unwrap().clone();
     for (name, required) in [("wire.send", 1), ("wire.big", 2)] {
         let mut entry = template.clone();

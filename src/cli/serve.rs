@@ -44,14 +44,14 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         stop.send_replace(true);
     });
     let metrics = metrics_server(serve.metrics_listen, stopped.clone()).await?;
-    let sweeper = tokio::spawn(house.service.clone().sweep_forever());
+    let sweeper = tokio::spawn(house.service.clone().sweep_until(until(stopped.clone())));
     let app = router(house.service.clone(), HttpConfig::default());
     tracing::info!(http.address = %address, "listening");
     println!("cscp listens on http://{address}");
     if !listen(listener, app, ListenLimits::default(), until(stopped)).await {
         tracing::warn!("some requests did not end in time");
     }
-    sweeper.abort();
+    sweeper.await.map_err(|error| Failure::new(format!("the sweeper ended badly: {error}")))?;
     house.close().await?;
     if let Some(metrics) = metrics {
         metrics.abort();

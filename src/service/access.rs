@@ -141,7 +141,8 @@ impl Service {
         let own = self.person(caller, caller.principal_id.as_ref()).await?;
         let people: Vec<&Principal> = named.iter().chain(own.iter()).collect();
         let unknown = |id: Option<&PrincipalId>, found: &Option<Principal>| id.is_some() && found.is_none();
-        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let book = self.rules.now();
+        let rules = book.rules(&caller.tenant.policy_scope());
         let stranger = unknown(viewer_id, &named) || unknown(caller.principal_id.as_ref(), &own);
         let level = if stranger { DetailLevel::None } else { level(caller.kind, &people, &rules.policy.pack().ooc) };
         let viewer = named.as_ref().or(own.as_ref());
@@ -164,7 +165,8 @@ impl Service {
         if !is_covered(caller) {
             return None;
         }
-        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let book = self.rules.now();
+        let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key);
         cover(&mut redactor);
         Some(RedactionShown { level: caller.seen(), applied: redactor.applied() })
@@ -220,7 +222,8 @@ impl Service {
             CredentialKind::Operator | CredentialKind::Auditor | CredentialKind::Admin => RedactionMethod::Mask,
             CredentialKind::Handler | CredentialKind::Agent => RedactionMethod::Hide,
         };
-        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let book = self.rules.now();
+        let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key);
         let mut left = |value: &mut String| match redactor.by("aliases", method, &Value::String(std::mem::take(value)))
         {

@@ -64,7 +64,8 @@ impl Service {
         };
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
         let page = self.store.entries(&caller.tenant.tenant_id, query).await?;
-        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let book = self.rules.now();
+        let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
         let items: Vec<Value> = page.items.iter().map(|entry| covered(entry, caller, &mut redactor)).collect();
         self.record_read(caller, looked, false, items.len()).await?;
@@ -78,7 +79,8 @@ impl Service {
         let entry = self.store.entry(&caller.tenant.tenant_id, id).await?;
         self.record_read(caller, looked, false, usize::from(entry.is_some())).await?;
         let entry = entry.ok_or(ServiceError::NotFound("artifact"))?;
-        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let book = self.rules.now();
+        let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
         let artifact = covered(&entry, caller, &mut redactor);
         Ok(ArtifactShown { artifact, redaction: shown(caller, &redactor) })
@@ -100,7 +102,8 @@ impl Service {
             tracing::error!(frame = %id, "a context frame is not what was captured");
             return Err(ServiceError::Internal);
         }
-        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let book = self.rules.now();
+        let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
         let mut frame = serde_json::to_value(&stored.frame).map_err(|_| ServiceError::Internal)?;
         cover(&mut frame, &mut redactor);

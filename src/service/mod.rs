@@ -25,7 +25,7 @@ use crate::domain::operation::{Answer, CredentialKind, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::{Clock, Timestamp};
-use crate::storage::committer::{Busy, Committed, Committer, Submission, WriteHealth};
+use crate::storage::committer::{Busy, Committed, Committer, RulesInForce, Submission, WriteHealth};
 use crate::storage::{Claim, Scope, StorageError, Store, Tenant};
 
 /// Who asks, as their credential says.
@@ -103,6 +103,7 @@ pub enum ServiceError {
 impl From<StorageError> for ServiceError {
     fn from(error: StorageError) -> Self {
         match error {
+            StorageError::Contended | StorageError::Conflict => Self::Busy { retry_after_seconds: 1 },
             StorageError::Unavailable(reason) => {
                 tracing::warn!(storage.reason = %reason, "storage unavailable");
                 Self::Unavailable
@@ -119,6 +120,7 @@ impl From<Busy> for ServiceError {
     fn from(busy: Busy) -> Self {
         match busy {
             Busy::Full { retry_after_seconds } => Self::Busy { retry_after_seconds },
+            Busy::Contended => Self::Busy { retry_after_seconds: 1 },
             Busy::Storage(error) => error.into(),
             Busy::Stopping => Self::Unavailable,
         }
@@ -141,7 +143,7 @@ pub struct Executed {
 pub struct Service {
     store: Arc<dyn Store>,
     committer: Committer,
-    rules: Arc<Rulebook>,
+    rules: RulesInForce,
     clock: Arc<dyn Clock>,
     credentials: Arc<Credentials>,
     entropy: Arc<Mutex<Box<dyn Entropy>>>,
@@ -159,12 +161,12 @@ impl Service {
     pub fn new(
         store: Arc<dyn Store>,
         committer: Committer,
-        rules: Arc<Rulebook>,
+        rules: impl Into<RulesInForce>,
         clock: Arc<dyn Clock>,
         entropy: Box<dyn Entropy>,
     ) -> Self {
         let credentials = Arc::new(Credentials::new(Arc::clone(&store)));
-        Self { store, committer, rules, clock, credentials, entropy: Arc::new(Mutex::new(entropy)) }
+        Self { store, committer, rules: rules.into(), clock, credentials, entropy: Arc::new(Mutex::new(entropy)) }
     }
 
     /// 256 bits that nobody can guess.
@@ -182,8 +184,8 @@ impl Service {
 
     /// The rules in force.
     #[must_use]
-    pub fn rules(&self) -> &Rulebook {
-        &self.rules
+    pub fn rules(&self) -> Arc<Rulebook> {
+        self.rules.now()
     }
 
     /// Who presents this key.

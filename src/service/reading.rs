@@ -71,7 +71,8 @@ impl Service {
         question: Option<&PendingItem>,
     ) -> Result<(), ServiceError> {
         let scope = caller.tenant.policy_scope();
-        let slots = &self.rules.rules(&scope).policy.pack().slots;
+        let book = self.rules.now();
+        let slots = &book.rules(&scope).policy.pack().slots;
         if let Some(item) = question
             && slots.storage_of(pending_slot(item.kind())) == SlotStorage::Derived
         {
@@ -107,10 +108,10 @@ impl Service {
     /// Whether policy derives any slot for this tenant.
     pub(super) fn derives_slots(&self, caller: &Caller) -> bool {
         let scope = caller.tenant.policy_scope();
-        self.rules.rules(&scope).policy.pack().slots.storage.values().any(|how| *how == SlotStorage::Derived)
+        self.rules.now().rules(&scope).policy.pack().slots.storage.values().any(|how| *how == SlotStorage::Derived)
     }
 
-    /// Contexts, newest change first.
+    /// Contexts, newest first.
     pub async fn contexts(&self, caller: &Caller, mut query: ContextQuery) -> Result<Page<ContextView>, ServiceError> {
         caller.require(Scope::ContextRead)?;
         query.now = Some(self.now());

@@ -1,10 +1,12 @@
 //! The sweeper: makes due deadlines durable in time, and forgets rows that have served theirs.
 //!
 //! It decides nothing. It asks which conversations have something due and submits an ordinary operation for each;
-//! the decision expires what is due under the lock, exactly as it would when the next message came.
+//! the decision expires what is due under the lock, exactly as it would when the next message came. Of several servers
+//! on one database one sweeps at a time: whoever holds the lease, and when it is gone, whoever takes it over. Nothing
+//! would break if two did; it would be done twice.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Service, ServiceError};
 use crate::domain::id::{ConversationId, TenantId};
@@ -17,6 +19,12 @@ const ROUND: u32 = 500;
 const FORGET: u32 = 1_000;
 /// Between two rounds that found little.
 const PAUSE: Duration = Duration::from_secs(1);
+/// The lease of whoever sweeps.
+const LEASE: &str = "sweeper";
+/// How long a sweeper that is gone is waited for, in seconds. Longer than a round takes.
+const LEASE_SECONDS: u32 = 15;
+/// How long it is relied on before it is renewed: an idle server need not write every second.
+const RENEW: Duration = Duration::from_secs(5);
 
 impl Service {
     /// One round: how many conversations had something due.
@@ -24,6 +32,7 @@ impl Service {
         let now = self.now();
         // Rows are forgotten whatever becomes of the rest.
         self.store.forget_requests(now, FORGET).await?;
+        self.store.postpone(now, FORGET).await?;
         let due = self.store.due(now, ROUND).await?;
         let mut swept = 0;
         for (tenant_id, conversation_id) in due {
@@ -46,17 +55,48 @@ impl Service {
         Ok(())
     }
 
-    /// Sweeps until the task is dropped. A round that fails is tried again; expiry does not depend on it.
-    pub async fn sweep_forever(self) {
+    /// Sweeps while it holds the lease, until it is told to stop. A round that fails is tried again; expiry does not
+    /// depend on it.
+    pub async fn sweep_until(self, stopped: impl Future<Output = ()>) {
+        let holder = self.fresh_secret().to_hex();
+        tokio::select! {
+            () = self.sweep_in_turn(&holder) => {}
+            () = stopped => {}
+        }
+        // Whoever takes over need not wait until the lease runs out.
+        if let Err(error) = self.store.release_lease(LEASE, &holder).await {
+            tracing::debug!(sweep.error = %error, "the sweeper's lease was left to run out");
+        }
+    }
+
+    async fn sweep_in_turn(&self, holder: &str) {
         let mut ticks = tokio::time::interval(PAUSE);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut taken: Option<Instant> = None;
         loop {
             ticks.tick().await;
+            if taken.is_none_or(|at| at.elapsed() >= RENEW) {
+                taken = self.take_turn(holder).await.then(Instant::now);
+            }
+            if taken.is_none() {
+                continue;
+            }
             match self.sweep_once().await {
                 Ok(0) => {}
                 Ok(swept) => metrics::counter!("cscp_swept_total").increment(u64::try_from(swept).unwrap_or(0)),
                 Err(error) => tracing::warn!(sweep.error = %error, "a sweep failed and will be repeated"),
             }
         }
+    }
+
+    /// Whether it is this holder's turn to sweep.
+    pub async fn take_turn(&self, holder: &str) -> bool {
+        let taken = self.store.take_lease(LEASE, holder, LEASE_SECONDS).await;
+        let first = taken.unwrap_or_else(|error| {
+            tracing::warn!(sweep.error = %error, "the sweeper's lease could not be asked for");
+            false
+        });
+        metrics::gauge!("cscp_sweeper").set(f64::from(u8::from(first)));
+        first
     }
 }

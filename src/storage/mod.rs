@@ -16,7 +16,7 @@ use async_trait::async_trait;
 pub use error::StorageError;
 pub use query::{ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery};
 pub use record::{ApiKey, Scope, StoredClaim, Tenant};
-pub use transaction::{Claim, Loaded, Row, Transaction, Want, Writes};
+pub use transaction::{Claim, Loaded, Locking, Row, Transaction, Want, Writes};
 
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
@@ -36,6 +36,16 @@ use crate::evidence::entry::{LogEntry, StreamHead};
 pub trait Store: Send + Sync {
     /// Opens a transaction that will lock, load and write.
     async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError>;
+
+    /// How many writers may work at once.
+    fn writers(&self) -> usize {
+        1
+    }
+
+    /// Whether one transaction may touch the rows of several tenants.
+    fn spans_tenants(&self) -> bool {
+        true
+    }
 
     /// Whether the database answers.
     async fn ping(&self) -> Result<(), StorageError>;
@@ -66,7 +76,7 @@ pub trait Store: Send + Sync {
 
     /// A context record.
     async fn context(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<ContextRecord>, StorageError>;
-    /// Context records, newest change first.
+    /// Context records, newest first.
     async fn contexts(&self, tenant_id: &TenantId, query: &ContextQuery) -> Result<Page<ContextRecord>, StorageError>;
     /// A pending item.
     async fn item(&self, tenant_id: &TenantId, id: &ItemId) -> Result<Option<PendingItem>, StorageError>;
@@ -110,6 +120,12 @@ pub trait Store: Send + Sync {
     ) -> Result<Vec<LogEntry>, StorageError>;
     /// Conversations in which something is due at `now`: a deadline, or a question put to an identity that changed.
     async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<(TenantId, ConversationId)>, StorageError>;
+    /// Makes up to `limit` contexts whose time was extended come up for the sweeper later; says how many.
+    async fn postpone(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
+    /// Takes or renews a lease for so many seconds of the database's clock; `false` if somebody else holds it.
+    async fn take_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, StorageError>;
+    /// Gives a lease back, if this holder has it.
+    async fn release_lease(&self, name: &str, holder: &str) -> Result<(), StorageError>;
     /// Deletes up to `limit` idempotency and dedupe rows that have served their time; says how many.
     async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
 }

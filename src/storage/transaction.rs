@@ -7,7 +7,7 @@ use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::event::StreamKey;
-use crate::domain::id::{ConversationId, ItemId, PrincipalId, StreamId, TenantId};
+use crate::domain::id::{ArtifactId, ConversationId, ItemId, PrincipalId, StreamId, TenantId};
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
 use crate::domain::operation::Needs;
@@ -23,6 +23,15 @@ pub struct Claim {
     pub key: Digest,
     /// Digest of the request.
     pub request: Digest,
+}
+
+/// What a load does about streams that another process holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Locking {
+    /// Leaves them out: [`Loaded::streams`] is `None` for what needs them.
+    Skip,
+    /// Waits for them for as long as the adapter waits for a lock; then [`StorageError::Contended`].
+    Wait,
 }
 
 /// What one operation wants locked and loaded.
@@ -92,7 +101,7 @@ impl Writes {
 #[async_trait]
 pub trait Transaction: Send {
     /// Locks every stream that the wants need and loads what they name. Streams are locked in one order everywhere.
-    async fn load(&mut self, wants: &[Want]) -> Result<Loaded, StorageError>;
+    async fn load(&mut self, wants: &[Want], locking: Locking) -> Result<Loaded, StorageError>;
 
     /// Loads the principals that approved and the items that messages refer to: what only the first load could name.
     async fn load_more(
@@ -100,6 +109,9 @@ pub trait Transaction: Send {
         principals: &[(TenantId, PrincipalId)],
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError>;
+
+    /// Whether this log entry was committed. Asked under the locks that its writer held, the answer is final.
+    async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError>;
 
     /// The present, read after the locks are held.
     async fn now(&mut self) -> Result<Timestamp, StorageError>;

@@ -39,7 +39,8 @@ struct FullPackWire {
 
 async fn list(call: Call) -> Result<Reply, Problem> {
     let service = &call.app.service;
-    let book = service.rules().book();
+    let rules = service.rules();
+    let book = rules.book();
     let packs = book.packs().filter_map(|pack| book.pack(&pack.pack_id));
     let items: Vec<PackWire> =
         packs.filter(|pack| concerns(pack, &call.caller)).map(|pack| summary(pack, service, &call.caller)).collect();
@@ -48,7 +49,8 @@ async fn list(call: Call) -> Result<Reply, Problem> {
 
 async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     let service = &call.app.service;
-    let found = service.rules().book().pack(&id).filter(|pack| concerns(pack, &call.caller));
+    let rules = service.rules();
+    let found = rules.book().pack(&id).filter(|pack| concerns(pack, &call.caller));
     let loaded = found.ok_or_else(|| Problem::not_found("policy pack"))?;
     let mut pack = loaded.pack().clone();
     pack.selectors.retain(|selector| is_open_to(selector, &call.caller));
@@ -66,7 +68,8 @@ fn concerns(pack: &LoadedPack, caller: &Caller) -> bool {
 }
 
 fn summary(pack: &LoadedPack, service: &Service, caller: &Caller) -> PackWire {
-    let rules = service.rules().rules(&caller.tenant.policy_scope());
+    let book = service.rules();
+    let rules = book.rules(&caller.tenant.policy_scope());
     PackWire {
         reference: pack.reference().clone(),
         profile: pack.pack().profile,

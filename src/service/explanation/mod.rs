@@ -121,7 +121,8 @@ impl Service {
             self.record_read(caller, looked, true, 0).await?;
             return Err(ServiceError::DetailNotAllowed);
         }
-        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let book = self.rules.now();
+        let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(sight.raw);
         let explanation = self.explain(caller, command_id, &sight, &mut redactor).await;
         let records = explanation.as_ref().map_or(0, |explanation| explanation.steps.len());

@@ -47,7 +47,8 @@ impl Service {
             self.record_read(caller, looked, true, 0).await?;
             return Err(ServiceError::DetailNotAllowed);
         }
-        let rules = self.rules.rules(&caller.tenant.policy_scope());
+        let book = self.rules.now();
+        let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(sight.raw);
         let found = self.find(caller, request, &sight, &mut redactor).await;
         let records = found.as_ref().map_or(0, |found| found.records);

@@ -1,36 +1,45 @@
-//! The writer: takes batches from the queue and makes them durable.
+//! The writer: takes batches from its queue and makes them durable.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::queue::Queue;
-use super::{Busy, Committed, Limits, Submission, Waiting};
-use crate::domain::canonical::Digest;
-use crate::domain::decide::{Decision, Rules, decide};
-use crate::domain::event::StreamKey;
-use crate::domain::id::{Entropy, Ids, TenantId};
-use crate::domain::message::message_key;
-use crate::domain::refusal::Refusal;
-use crate::domain::rulebook::Rulebook;
-use crate::domain::time::Timestamp;
-use crate::domain::world::World;
-use crate::evidence::entry::{StreamHead, append};
-use crate::storage::{Loaded, Row, StorageError, Store, StoredClaim, Want, Writes, rows};
+use super::work::{Work, want};
+use super::{Busy, Committed, Limits, RulesInForce, Submission, Waiting};
+use crate::domain::id::{ArtifactId, Entropy, TenantId};
+use crate::storage::{Locking, StorageError, Store, Want, rows};
 
-/// Makes batches durable, one after the other.
-pub struct Writer {
-    queue: Arc<Queue>,
-    store: Arc<dyn Store>,
-    rules: Arc<Rulebook>,
-    entropy: Box<dyn Entropy>,
-    limits: Limits,
+/// How often an operation is left out because another process holds its stream, before it is waited for.
+const PATIENCE: u8 = 8;
+/// How often a lone operation is repeated when another process was quicker with the same row.
+const CONFLICTS: u8 = 3;
+/// Pauses between the attempts to learn what became of a commit. A database that restarts is back within their sum.
+const IN_DOUBT: [Duration; 5] = [
+    Duration::from_millis(20),
+    Duration::from_millis(200),
+    Duration::from_millis(800),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+];
+
+/// Makes the batches of one queue durable, one after the other.
+pub(super) struct Line {
+    pub(super) queue: Arc<Queue>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) rules: RulesInForce,
+    pub(super) entropy: Arc<Mutex<Box<dyn Entropy>>>,
+    pub(super) limits: Limits,
 }
 
-impl std::fmt::Debug for Writer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Writer").field("limits", &self.limits).finish_non_exhaustive()
-    }
+/// The outcome of each operation; `None` for what another process holds.
+type Outcomes = Vec<Option<Committed>>;
+
+/// A batch whose commit was not answered: what it would have decided, and an entry that tells whether it did.
+struct Doubt {
+    error: StorageError,
+    outcomes: Outcomes,
+    wants: Vec<Want>,
+    receipt: Option<(TenantId, ArtifactId)>,
 }
 
 /// Why an attempt came to nothing.
@@ -40,7 +49,7 @@ enum Failed {
     /// Nothing was committed; one operation may be to blame.
     Before(StorageError),
     /// It may have been committed all the same.
-    InDoubt(StorageError),
+    InDoubt(Box<Doubt>),
 }
 
 impl From<StorageError> for Failed {
@@ -49,254 +58,192 @@ impl From<StorageError> for Failed {
     }
 }
 
-impl Failed {
-    fn into_inner(self) -> StorageError {
-        match self {
-            Self::ToBegin(error) | Self::Before(error) | Self::InDoubt(error) => error,
-        }
-    }
-}
-
 /// The writer is gone, however it went: nobody may wait for it.
-impl Drop for Writer {
+impl Drop for Line {
     fn drop(&mut self) {
         self.queue.abandon();
     }
 }
 
-impl Writer {
-    pub(super) fn new(
-        queue: Arc<Queue>,
-        store: Arc<dyn Store>,
-        rules: Arc<Rulebook>,
-        entropy: Box<dyn Entropy>,
-        limits: Limits,
-    ) -> Self {
-        Self { queue, store, rules, entropy, limits }
-    }
-
-    /// Works until the committer is stopped and everything it accepted is done.
-    pub async fn run(mut self) {
-        while let Some(batch) = self.queue.take(self.limits.batch).await {
-            metrics::histogram!("cscp_batch_operations")
-                .record(f64::from(u32::try_from(batch.len()).unwrap_or(u32::MAX)));
-            self.commit(batch).await;
+impl Line {
+    /// Another one over the same database, with a queue of its own.
+    pub(super) fn beside(&self) -> Self {
+        Self {
+            queue: Arc::new(Queue::new(self.limits)),
+            store: Arc::clone(&self.store),
+            rules: self.rules.clone(),
+            entropy: Arc::clone(&self.entropy),
+            limits: self.limits,
         }
     }
 
-    async fn commit(&mut self, batch: Vec<Waiting>) {
-        let submissions: Vec<&Submission> = batch.iter().map(|waiting| &waiting.submission).collect();
-        match self.attempt(&submissions).await {
-            Ok(results) => self.answer(batch, results),
+    /// Works until the queue is closed and everything in it is done.
+    pub(super) async fn run(self) {
+        let one_tenant = !self.store.spans_tenants();
+        while let Some(batch) = self.queue.take(self.limits.batch, one_tenant).await {
+            let size = u32::try_from(batch.len()).unwrap_or(u32::MAX);
+            metrics::histogram!("cscp_batch_operations").record(f64::from(size));
+            // Those that were left out too often come first: nothing behind them may overtake them.
+            let (overdue, batch): (Vec<_>, Vec<_>) = batch.into_iter().partition(|waiting| waiting.skips >= PATIENCE);
+            if !overdue.is_empty() {
+                self.commit(overdue, Locking::Wait).await;
+            }
+            if !batch.is_empty() {
+                let nothing_else = batch.iter().all(|waiting| waiting.skips > 0);
+                self.commit(batch, if nothing_else { Locking::Wait } else { Locking::Skip }).await;
+            }
+        }
+    }
+
+    async fn commit(&self, batch: Vec<Waiting>, locking: Locking) {
+        let began = Instant::now();
+        match self.settled(&submissions(&batch), locking).await {
+            Ok(outcomes) => self.answer(batch, outcomes),
+            Err(Failed::Before(StorageError::Contended)) if locking == Locking::Wait => self.without(batch).await,
+            Err(Failed::Before(StorageError::Contended | StorageError::Conflict)) => self.one_by_one(batch).await,
             Err(Failed::Before(_)) if batch.len() > 1 => self.one_by_one(batch).await,
-            // Repeating a commit that may have happened is the caller's to do: dedupe rows make that safe.
-            Err(failed) => self.refuse(batch, &failed.into_inner()),
+            Err(failed) => self.refuse(batch, &failed),
+        }
+        metrics::histogram!("cscp_batch_seconds").record(began.elapsed().as_secs_f64());
+    }
+
+    /// A lock was waited for in vain: what does not need it is done, the rest is told to come again.
+    async fn without(&self, batch: Vec<Waiting>) {
+        match self.settled(&submissions(&batch), Locking::Skip).await {
+            Ok(outcomes) => {
+                self.queue.commit_succeeded();
+                for (waiting, outcome) in batch.into_iter().zip(outcomes) {
+                    waiting.reply(outcome.ok_or(Busy::Contended));
+                }
+            }
+            Err(Failed::Before(_)) => self.one_by_one(batch).await,
+            Err(failed) => self.refuse(batch, &failed),
         }
     }
 
     /// The database refused the batch, so each operation stands for itself.
-    async fn one_by_one(&mut self, batch: Vec<Waiting>) {
+    async fn one_by_one(&self, batch: Vec<Waiting>) {
+        let mut locking = Locking::Wait;
         for waiting in batch {
-            match self.attempt(&[&waiting.submission]).await {
-                Ok(results) => self.answer(vec![waiting], results),
-                Err(failed) => self.refuse(vec![waiting], &failed.into_inner()),
+            match self.alone(&waiting.submission, locking).await {
+                Ok(outcomes) => self.answer(vec![waiting], outcomes),
+                Err(Failed::Before(StorageError::Contended)) => {
+                    // Others may need the same lock: they are not made to wait for it once more each.
+                    locking = Locking::Skip;
+                    waiting.reply(Err(Busy::Contended));
+                }
+                Err(failed) => self.refuse(vec![waiting], &failed),
             }
         }
     }
 
-    fn refuse(&self, batch: Vec<Waiting>, error: &StorageError) {
+    /// Whoever was slower sees what the other process wrote when it tries again.
+    async fn alone(&self, submission: &Submission, locking: Locking) -> Result<Outcomes, Failed> {
+        for _ in 1..CONFLICTS {
+            match self.settled(&[submission], locking).await {
+                Err(Failed::Before(StorageError::Conflict)) => {}
+                settled => return settled,
+            }
+        }
+        self.settled(&[submission], locking).await
+    }
+
+    fn refuse(&self, batch: Vec<Waiting>, failed: &Failed) {
         self.queue.commit_failed();
+        let error = match failed {
+            Failed::ToBegin(error) | Failed::Before(error) => error,
+            Failed::InDoubt(doubt) => &doubt.error,
+        };
         for waiting in batch {
-            drop(waiting.reply.send(Err(Busy::Storage(error.clone()))));
+            waiting.reply(Err(Busy::Storage(error.clone())));
         }
     }
 
-    fn answer(&self, batch: Vec<Waiting>, results: Vec<Option<Committed>>) {
+    fn answer(&self, batch: Vec<Waiting>, outcomes: Outcomes) {
         self.queue.commit_succeeded();
         let mut skipped = Vec::new();
-        for (waiting, result) in batch.into_iter().zip(results) {
-            match result {
-                // The caller may have gone away; what was decided stands.
-                Some(committed) => drop(waiting.reply.send(Ok(committed))),
-                None => skipped.push(waiting),
+        for (mut waiting, outcome) in batch.into_iter().zip(outcomes) {
+            if let Some(committed) = outcome {
+                waiting.reply(Ok(committed));
+            } else {
+                waiting.skips = waiting.skips.saturating_add(1);
+                skipped.push(waiting);
             }
         }
         if !skipped.is_empty() {
+            metrics::counter!("cscp_skipped_operations_total").increment(u64::try_from(skipped.len()).unwrap_or(0));
             self.queue.put_back(skipped);
         }
     }
 
-    /// One transaction: lock, load, read the clock, decide, write, commit. `None` for what another process holds.
-    async fn attempt(&mut self, submissions: &[&Submission]) -> Result<Vec<Option<Committed>>, Failed> {
+    /// An attempt, and if its commit was not answered, what became of it.
+    async fn settled(&self, submissions: &[&Submission], locking: Locking) -> Result<Outcomes, Failed> {
+        match self.attempt(submissions, locking).await {
+            Err(Failed::InDoubt(doubt)) => self.resolve(doubt).await,
+            settled => settled,
+        }
+    }
+
+    /// Asks under the locks that the lost transaction held: by then it has ended one way or the other.
+    async fn resolve(&self, doubt: Box<Doubt>) -> Result<Outcomes, Failed> {
+        // Without an entry nothing happened that a repetition would not bring about in the same way.
+        let Some(receipt) = &doubt.receipt else { return Err(Failed::Before(doubt.error)) };
+        for pause in IN_DOUBT {
+            tokio::time::sleep(pause).await;
+            match self.was_committed(&doubt.wants, receipt).await {
+                Ok(committed) => {
+                    metrics::counter!("cscp_commits_in_doubt_total", "committed" => committed.to_string()).increment(1);
+                    tracing::warn!(storage.reason = %doubt.error, committed, "a commit was in doubt");
+                    return if committed { Ok(doubt.outcomes) } else { Err(Failed::ToBegin(doubt.error)) };
+                }
+                Err(error) => tracing::warn!(storage.reason = %error, "a commit is in doubt"),
+            }
+        }
+        // Repeating a commit that may have happened is the caller's to do: dedupe rows make that safe.
+        metrics::counter!("cscp_commits_in_doubt_total", "committed" => "unknown").increment(1);
+        Err(Failed::InDoubt(doubt))
+    }
+
+    async fn was_committed(&self, wants: &[Want], receipt: &(TenantId, ArtifactId)) -> Result<bool, StorageError> {
+        let mut transaction = self.store.begin().await?;
+        transaction.load(wants, Locking::Wait).await?;
+        transaction.has_entry(&receipt.0, &receipt.1).await
+    }
+
+    /// One transaction: lock, load, read the clock, decide, write, commit.
+    async fn attempt(&self, submissions: &[&Submission], locking: Locking) -> Result<Outcomes, Failed> {
         let wants: Vec<Want> = submissions.iter().copied().map(want).collect();
+        let rules = self.rules.now();
         let mut transaction = self.store.begin().await.map_err(Failed::ToBegin)?;
-        let mut loaded = transaction.load(&wants).await?;
+        let mut loaded = transaction.load(&wants, locking).await?;
+        if loaded.streams.iter().all(Option::is_none) {
+            return Ok(submissions.iter().map(|_| None).collect());
+        }
         let referred = rows::referred(&loaded.rows);
         loaded.rows.extend(transaction.load_more(&referred.principals, &referred.items).await?);
         let now = transaction.now().await?;
         let mut work = Work::new(submissions, loaded, now);
-        let mut results = Vec::with_capacity(submissions.len());
-        for (index, submission) in submissions.iter().enumerate() {
-            results.push(work.decide(index, submission, &self.rules, self.entropy.as_mut())?);
-        }
+        let outcomes = {
+            // Nothing is awaited while decisions are made. A source that panicked once has no half-changed state.
+            let mut entropy = self.entropy.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut decide =
+                |(index, submission): (usize, &&Submission)| work.decide(index, submission, &rules, entropy.as_mut());
+            submissions.iter().enumerate().map(&mut decide).collect::<Result<Outcomes, _>>()?
+        };
         let writes = work.into_writes();
-        if !writes.is_empty() {
-            transaction.write(&writes).await?;
+        if writes.is_empty() {
+            return Ok(outcomes);
         }
-        transaction.commit().await.map_err(Failed::InDoubt)?;
-        Ok(results)
+        transaction.write(&writes).await?;
+        transaction.commit().await.map_err(|error| {
+            let first = writes.entries.first().map(|entry| &entry.header);
+            let receipt = first.map(|header| (header.tenant_id.clone(), header.artifact_id.clone()));
+            Failed::InDoubt(Box::new(Doubt { error, outcomes: outcomes.clone(), wants, receipt }))
+        })?;
+        Ok(outcomes)
     }
 }
 
-fn want(submission: &Submission) -> Want {
-    let key = &submission.tenant.key;
-    Want {
-        tenant_id: submission.tenant.tenant_id.clone(),
-        needs: submission.operation.needs(|message| message_key(key, &message.channel, &message.message_id)),
-        claim: submission.claim.map(|claim| claim.key),
-    }
-}
-
-/// The state of one batch in memory.
-struct Work {
-    now: Timestamp,
-    streams: Vec<Option<Vec<StreamKey>>>,
-    worlds: BTreeMap<TenantId, World>,
-    heads: BTreeMap<(TenantId, StreamKey), StreamHead>,
-    claims: BTreeMap<(TenantId, Digest), StoredClaim>,
-    moved: BTreeSet<(TenantId, StreamKey)>,
-    writes: Writes,
-}
-
-impl Work {
-    fn new(submissions: &[&Submission], loaded: Loaded, now: Timestamp) -> Self {
-        let mut worlds: BTreeMap<TenantId, World> = BTreeMap::new();
-        for submission in submissions {
-            let tenant = &submission.tenant;
-            worlds.entry(tenant.tenant_id.clone()).or_insert_with(|| World::new(tenant.tenant_id.clone(), tenant.key));
-        }
-        for (tenant_id, row) in loaded.rows {
-            if let Some(world) = worlds.get_mut(&tenant_id) {
-                rows::put(world, row);
-            }
-        }
-        Self {
-            now,
-            streams: loaded.streams,
-            worlds,
-            heads: loaded.heads.into_iter().map(|(tenant, key, head)| ((tenant, key), head)).collect(),
-            claims: loaded.claims.into_iter().map(|(tenant, key, claim)| ((tenant, key), claim)).collect(),
-            moved: BTreeSet::new(),
-            writes: Writes::default(),
-        }
-    }
-
-    fn decide(
-        &mut self,
-        index: usize,
-        submission: &Submission,
-        rules: &Rulebook,
-        entropy: &mut dyn Entropy,
-    ) -> Result<Option<Committed>, StorageError> {
-        let Some(streams) = self.streams.get(index).cloned().flatten() else { return Ok(None) };
-        let tenant_id = &submission.tenant.tenant_id;
-        let now = self.not_before_last_entry(tenant_id, &streams);
-        if let Some(replay) = self.replay(submission, now) {
-            return Ok(Some(replay));
-        }
-        let scope = submission.tenant.policy_scope();
-        let rules = rules.rules(&scope);
-        let mut ids = Ids::new(now, entropy);
-        let decision = self.decided(submission, &rules, now, &mut ids)?;
-        for recorded in &decision.events {
-            if !streams.contains(&recorded.stream) {
-                return Err(inconsistent("an event of a stream that was not locked"));
-            }
-            let head = self.head(tenant_id, &recorded.stream, &mut ids);
-            let entry = append(head, tenant_id, recorded, rules.policy.reference(), now, &mut ids);
-            self.writes.entries.push(entry);
-            self.moved.insert((tenant_id.clone(), recorded.stream.clone()));
-        }
-        let hours = rules.policy.pack().retention.idempotency_hours;
-        self.keep_claim(submission, &decision.result, now, hours);
-        Ok(Some(Committed { result: decision.result, at: now, replayed: false }))
-    }
-
-    /// The clock of a stream never runs backwards, whatever the wall clock does.
-    fn not_before_last_entry(&self, tenant_id: &TenantId, streams: &[StreamKey]) -> Timestamp {
-        let last = streams.iter().filter_map(|key| self.heads.get(&(tenant_id.clone(), key.clone()))?.at).max();
-        last.map_or(self.now, |last| last.max(self.now))
-    }
-
-    fn replay(&self, submission: &Submission, now: Timestamp) -> Option<Committed> {
-        let claim = submission.claim?;
-        let stored = self.claims.get(&(submission.tenant.tenant_id.clone(), claim.key))?;
-        if stored.expires_at <= now {
-            return None;
-        }
-        if stored.request.same(&claim.request) {
-            return Some(Committed { result: stored.result.clone(), at: stored.at, replayed: true });
-        }
-        Some(Committed { result: Err(Refusal::IdempotencyKeyReused), at: now, replayed: false })
-    }
-
-    /// A panic in a decision would be a bug; it costs that one operation an answer, not the server its writer.
-    fn decided(
-        &mut self,
-        submission: &Submission,
-        rules: &Rules<'_>,
-        now: Timestamp,
-        ids: &mut Ids<'_>,
-    ) -> Result<Decision, StorageError> {
-        let Some(world) = self.worlds.get_mut(&submission.tenant.tenant_id) else {
-            return Err(inconsistent("no state was loaded for the tenant"));
-        };
-        let run = AssertUnwindSafe(|| decide(world, &submission.operation, rules, now, ids));
-        catch_unwind(run).map_err(|_| inconsistent("the decision panicked"))
-    }
-
-    fn head(&mut self, tenant_id: &TenantId, key: &StreamKey, ids: &mut Ids<'_>) -> &mut StreamHead {
-        let new_streams = &mut self.writes.new_streams;
-        self.heads.entry((tenant_id.clone(), key.clone())).or_insert_with(|| {
-            let stream_id = ids.stream();
-            new_streams.push((tenant_id.clone(), key.clone(), stream_id.clone()));
-            StreamHead::new(stream_id)
-        })
-    }
-
-    fn keep_claim(
-        &mut self,
-        submission: &Submission,
-        result: &Result<crate::domain::operation::Answer, Refusal>,
-        now: Timestamp,
-        hours: u32,
-    ) {
-        let Some(claim) = submission.claim else { return };
-        let stored = StoredClaim {
-            request: claim.request,
-            result: result.clone(),
-            at: now,
-            expires_at: now.plus_seconds(hours.saturating_mul(60 * 60)),
-        };
-        let key = (submission.tenant.tenant_id.clone(), claim.key);
-        self.claims.insert(key.clone(), stored.clone());
-        self.writes.claims.push((key.0, key.1, stored));
-    }
-
-    fn into_writes(self) -> Writes {
-        let mut writes = self.writes;
-        for key in self.moved {
-            if let Some(head) = self.heads.get(&key) {
-                writes.heads.push((key.0, key.1, head.clone()));
-            }
-        }
-        for (tenant_id, world) in self.worlds {
-            rows::changed(world, |row: Row| writes.rows.push((tenant_id.clone(), row)));
-        }
-        writes
-    }
-}
-
-fn inconsistent(what: &str) -> StorageError {
-    StorageError::Inconsistent { table: "decision", what: what.to_owned() }
+fn submissions(batch: &[Waiting]) -> Vec<&Submission> {
+    batch.iter().map(|waiting| &waiting.submission).collect()
 }

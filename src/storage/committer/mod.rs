@@ -4,22 +4,31 @@
 //! commits at once. A batch takes all its locks, loads all its state, reads the clock, decides each operation in
 //! memory and writes everything set by set. If the database refuses the batch, each operation is tried alone, so one
 //! cannot sink its neighbours.
+//!
+//! Where the database lets several writers work, operations are dealt out by conversation: those of one conversation
+//! are decided in the order in which they came. What another process holds is left out of a batch and put back in
+//! front; after a few times it is waited for, and then given up.
 
 mod batch;
+mod in_force;
 mod queue;
+mod work;
 
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
+use crate::domain::canonical::Digest;
 use crate::domain::id::Entropy;
 use crate::domain::operation::{Answer, Operation};
 use crate::domain::refusal::Refusal;
-use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Timestamp;
 use crate::storage::{Claim, StorageError, Store, Tenant};
 
-pub use batch::Writer;
+use batch::Line;
+pub use in_force::RulesInForce;
 use queue::Queue;
 
 /// What is to be decided, and for whom.
@@ -53,6 +62,9 @@ pub enum Busy {
         /// When to try again, in seconds.
         retry_after_seconds: u32,
     },
+    /// Another process holds what is needed, and did so for too long.
+    #[error("another process holds what is needed")]
+    Contended,
     /// The database does not take it.
     #[error("{0}")]
     Storage(#[from] StorageError),
@@ -62,7 +74,7 @@ pub enum Busy {
 }
 
 /// How writing goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WriteHealth {
     /// The last commit succeeded, or none was tried yet.
     Ok,
@@ -72,7 +84,7 @@ pub enum WriteHealth {
     Stopped,
 }
 
-/// How much may wait and how much is done at once.
+/// How much may wait and how much is done at once, for each writer.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Operations waiting in all.
@@ -89,16 +101,42 @@ impl Default for Limits {
     }
 }
 
-/// What travels with an operation: where its answer goes.
+/// What travels with an operation: where its answer goes, and how often another process was in its way.
 struct Waiting {
     submission: Submission,
     reply: oneshot::Sender<Result<Committed, Busy>>,
+    skips: u8,
+}
+
+impl Waiting {
+    /// The caller may have gone away; what was decided stands.
+    fn reply(self, answer: Result<Committed, Busy>) {
+        drop(self.reply.send(answer));
+    }
+}
+
+/// Makes durable what a [`Committer`] accepts.
+pub struct Writer(Vec<Line>);
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Writer").field(&self.0.len()).finish()
+    }
+}
+
+impl Writer {
+    /// Works until the committer is stopped and everything it accepted is done.
+    pub async fn run(self) {
+        let mut lines: JoinSet<()> = self.0.into_iter().map(Line::run).collect();
+        // A line that panicked has closed its queue, and with it the committer; the others still finish theirs.
+        while lines.join_next().await.is_some() {}
+    }
 }
 
 /// The way into the database for everything that changes something. Cheap to clone.
 #[derive(Clone)]
 pub struct Committer {
-    queue: Arc<Queue>,
+    queues: Arc<[Arc<Queue>]>,
 }
 
 impl std::fmt::Debug for Committer {
@@ -111,36 +149,61 @@ impl Committer {
     /// A committer and the writer that has to be run for it, see [`Writer::run`].
     pub fn new(
         store: Arc<dyn Store>,
-        rules: Arc<Rulebook>,
+        rules: impl Into<RulesInForce>,
         entropy: Box<dyn Entropy>,
         limits: Limits,
     ) -> (Self, Writer) {
         let queue = Arc::new(Queue::new(limits));
-        let writer = Writer::new(Arc::clone(&queue), store, rules, entropy, limits);
-        (Self { queue }, writer)
+        let (rules, entropy) = (rules.into(), Arc::new(Mutex::new(entropy)));
+        let writers = store.writers();
+        let first = Line { queue, store, rules, entropy, limits };
+        let others = (1..writers).map(|_| first.beside()).collect::<Vec<_>>();
+        let lines: Vec<Line> = std::iter::once(first).chain(others).collect();
+        (Self { queues: lines.iter().map(|line| Arc::clone(&line.queue)).collect() }, Writer(lines))
     }
 
     /// Queues an operation and waits for its commit. Giving up waiting does not call it off.
     pub async fn submit(&self, submission: Submission) -> Result<Committed, Busy> {
         let (reply, answer) = oneshot::channel();
-        self.queue.push(Waiting { submission, reply })?;
+        let queue = &self.queues[self.line_of(&submission)];
+        queue.push(Waiting { submission, reply, skips: 0 })?;
         answer.await.unwrap_or(Err(Busy::Stopping))
+    }
+
+    /// Operations that name the same conversation, or the same record, stand in the same line.
+    fn line_of(&self, submission: &Submission) -> usize {
+        if self.queues.len() == 1 {
+            return 0;
+        }
+        // The dedupe key is not what decides, so none is computed.
+        let needs = submission.operation.needs(|_| Digest::from_bytes([0; 32]));
+        let mut hasher = DefaultHasher::new();
+        submission.tenant.tenant_id.as_str().hash(&mut hasher);
+        match (needs.streams.first(), &needs.context, needs.items.first(), &needs.command) {
+            (Some(stream), ..) => (stream.kind(), stream.key()).hash(&mut hasher),
+            (None, Some(context), ..) => context.as_str().hash(&mut hasher),
+            (None, None, Some(item), _) => format!("{item:?}").hash(&mut hasher),
+            (None, None, None, Some(command)) => command.as_str().hash(&mut hasher),
+            (None, None, None, None) => {}
+        }
+        let lines = u64::try_from(self.queues.len()).unwrap_or(1);
+        usize::try_from(hasher.finish() % lines).unwrap_or(0)
     }
 
     /// How many operations wait.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.queue.len()
+        self.queues.iter().map(|queue| queue.len()).sum()
     }
 
-    /// How writing goes.
+    /// How writing goes: as in the line where it goes worst.
     #[must_use]
     pub fn health(&self) -> WriteHealth {
-        self.queue.health()
+        self.queues.iter().map(|queue| queue.health()).max().unwrap_or(WriteHealth::Stopped)
     }
 
     /// Takes no more work. What was accepted is still done; [`Writer::run`] then returns.
     pub fn stop(&self) {
-        self.queue.close();
+        self.queues.iter().for_each(|queue| queue.close());
     }
 }

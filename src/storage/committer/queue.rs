@@ -85,15 +85,15 @@ impl Queue {
         self.arrived.notify_one();
     }
 
-    /// Up to `most` operations, one from each tenant in turn. Waits for the first; `None` when the queue is closed
-    /// and empty.
-    pub(super) async fn take(&self, most: usize) -> Option<Vec<Waiting>> {
+    /// Up to `most` operations, one from each tenant in turn, or of one tenant only. Waits for the first; `None` when
+    /// the queue is closed and empty.
+    pub(super) async fn take(&self, most: usize, one_tenant: bool) -> Option<Vec<Waiting>> {
         loop {
             let arrived = self.arrived.notified();
             {
                 let mut state = self.state();
                 if state.waiting > 0 {
-                    return Some(state.take(most));
+                    return Some(if one_tenant { state.take_turn(most) } else { state.take(most) });
                 }
                 if state.closed {
                     return None;
@@ -131,7 +131,7 @@ impl Queue {
             state.lines.drain().flat_map(|(_, line)| line).collect()
         };
         for waiting in left {
-            drop(waiting.reply.send(Err(Busy::Stopping)));
+            waiting.reply(Err(Busy::Stopping));
         }
     }
 
@@ -153,6 +153,20 @@ impl State {
             } else {
                 self.turns.push_back(tenant_id);
             }
+        }
+        self.waiting -= batch.len();
+        batch
+    }
+
+    /// What the tenant whose turn it is has waiting.
+    fn take_turn(&mut self, most: usize) -> Vec<Waiting> {
+        let Some(tenant_id) = self.turns.pop_front() else { return Vec::new() };
+        let Some(line) = self.lines.get_mut(&tenant_id) else { return Vec::new() };
+        let batch: Vec<Waiting> = line.drain(..line.len().min(most)).collect();
+        if line.is_empty() {
+            self.lines.remove(&tenant_id);
+        } else {
+            self.turns.push_back(tenant_id);
         }
         self.waiting -= batch.len();
         batch

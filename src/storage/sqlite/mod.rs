@@ -4,6 +4,8 @@ mod control;
 mod load;
 mod read;
 mod rows;
+mod schema;
+mod upkeep;
 mod write;
 
 use std::path::Path;
@@ -28,8 +30,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
 use crate::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Loaded, Page, PrincipalQuery, Row, StorageError, Store, Tenant,
-    Transaction, Want, Writes,
+    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Loaded, Locking, Page, PrincipalQuery, Row, StorageError,
+    Store, Tenant, Transaction, Want, Writes,
 };
 
 /// Connections for reads. They never wait for the writer: that is what WAL is for.
@@ -61,8 +63,7 @@ impl SqliteStore {
             Box::pin(async move { Ok(fit) })
         });
         let writer = pool.clone().max_connections(1).connect_with(options.clone()).await.map_err(unavailable)?;
-        let migrated = sqlx::migrate!("migrations/sqlite").run(&writer).await;
-        migrated.map_err(|error| StorageError::Schema(error.to_string()))?;
+        schema::bring_up_to_date(&writer).await?;
         let readers = options.read_only(true);
         let readers = pool.max_connections(READERS).connect_with(readers).await.map_err(unavailable)?;
         Ok(Self { writer, readers, clock })
@@ -88,7 +89,8 @@ struct SqliteTransaction {
 
 #[async_trait]
 impl Transaction for SqliteTransaction {
-    async fn load(&mut self, wants: &[Want]) -> Result<Loaded, StorageError> {
+    async fn load(&mut self, wants: &[Want], _locking: Locking) -> Result<Loaded, StorageError> {
+        // BEGIN IMMEDIATE has waited already: everything is held.
         load::load(&mut self.inner, wants).await
     }
 
@@ -98,6 +100,12 @@ impl Transaction for SqliteTransaction {
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError> {
         load::load_more(&mut self.inner, principals, items).await
+    }
+
+    async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {
+        let sql = "-- sqlite: has_entry\nSELECT 1 FROM log_entries WHERE tenant_id = ? AND artifact_id = ?";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str());
+        Ok(query.fetch_optional(&mut *self.inner).await.map_err(unavailable)?.is_some())
     }
 
     async fn now(&mut self) -> Result<Timestamp, StorageError> {
@@ -251,21 +259,22 @@ impl Store for SqliteStore {
     }
 
     async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<(TenantId, ConversationId)>, StorageError> {
-        read::due(&self.readers, now, limit).await
+        upkeep::due(&self.readers, now, limit).await
+    }
+
+    async fn postpone(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        upkeep::postpone(&self.writer, now, limit).await
+    }
+
+    async fn take_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, StorageError> {
+        upkeep::take_lease(&self.writer, name, holder, self.clock.now(), seconds).await
+    }
+
+    async fn release_lease(&self, name: &str, holder: &str) -> Result<(), StorageError> {
+        upkeep::release_lease(&self.writer, name, holder).await
     }
 
     async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        let claims = "-- sqlite: forget_claims
-            DELETE FROM claims WHERE (tenant_id, claim_key) IN
-                (SELECT tenant_id, claim_key FROM claims WHERE expires_at <= ? LIMIT ?)";
-        let messages = "-- sqlite: forget_messages
-            DELETE FROM messages WHERE (tenant_id, message_key) IN
-                (SELECT tenant_id, message_key FROM messages WHERE keep_until <= ? LIMIT ?)";
-        let mut forgotten = 0;
-        for sql in [claims, messages] {
-            let query = sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit));
-            forgotten += query.execute(&self.writer).await.map_err(unavailable)?.rows_affected();
-        }
-        Ok(forgotten)
+        upkeep::forget_requests(&self.writer, now, limit).await
     }
 }

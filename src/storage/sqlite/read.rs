@@ -3,7 +3,7 @@
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, SqlitePool};
 
-use super::rows::{body, entry, text, unavailable};
+use super::rows::{body, entry, unavailable};
 use crate::domain::canonical::Digest;
 use crate::domain::context::ContextRecord;
 use crate::domain::id::TenantId;
@@ -114,12 +114,10 @@ pub(super) async fn contexts(
         }
         (None, _) => {}
     }
-    search.after(" AND (updated_at, context_id) < (?, ?)", query.after.as_ref());
-    let (rows, more) = search.page(pool, " ORDER BY updated_at DESC, context_id DESC", query.limit).await?;
-    let position = |context: &ContextRecord| Position {
-        micros: context.updated_at.as_micros(),
-        id: context.context_id.as_str().to_owned(),
-    };
+    // Ids grow with time: the newest context has the greatest.
+    search.text(" AND context_id < ?", query.after.as_ref().map(|position| position.id.as_str()));
+    let (rows, more) = search.page(pool, " ORDER BY context_id DESC", query.limit).await?;
+    let position = |context: &ContextRecord| Position { micros: 0, id: context.context_id.as_str().to_owned() };
     page(&rows, more, |row| body(row, "contexts"), position)
 }
 
@@ -259,31 +257,4 @@ pub(super) async fn one<T: serde::de::DeserializeOwned>(
 ) -> Result<Option<T>, StorageError> {
     let row = sqlx::query(sql).bind(tenant_id.as_str()).bind(key).fetch_optional(pool).await.map_err(unavailable)?;
     row.as_ref().map(|row| body(row, table)).transpose()
-}
-
-/// Conversations in which something is due.
-pub(super) async fn due(
-    pool: &SqlitePool,
-    now: Timestamp,
-    limit: u32,
-) -> Result<Vec<(TenantId, crate::domain::id::ConversationId)>, StorageError> {
-    let sql = "-- sqlite: read.due
-        SELECT tenant_id, conversation_id FROM (
-            SELECT tenant_id, conversation_id FROM contexts
-                WHERE status IN ('active', 'pending', 'blocked') AND expires_at <= ?1
-            UNION
-            SELECT tenant_id, conversation_id FROM items WHERE state = 'open' AND expires_at <= ?1
-            UNION
-            SELECT i.tenant_id, i.conversation_id FROM items AS i
-                JOIN principals AS p ON p.tenant_id = i.tenant_id AND p.principal_id = i.actor_id
-                WHERE i.state = 'open' AND i.identity_epoch <> p.identity_epoch
-        ) LIMIT ?2";
-    let rows =
-        sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit)).fetch_all(pool).await.map_err(unavailable)?;
-    let read = |row: &SqliteRow| {
-        let conversation = crate::domain::id::ConversationId::new(text(row, "conversation_id")?)
-            .map_err(|error| super::rows::impossible("contexts", &error))?;
-        Ok((super::rows::tenant_id(row)?, conversation))
-    };
-    rows.iter().map(read).collect()
 }

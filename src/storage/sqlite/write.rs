@@ -28,12 +28,13 @@ const CONVERSATIONS: &str = "
 // Ended contexts come first (column 8), so that a new one never meets the one it follows in the unique index.
 const CONTEXTS: &str = "
     -- sqlite: write.contexts
-    INSERT INTO contexts (tenant_id, context_id, conversation_id, actor_id, status, expires_at, updated_at, body)
-    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7
+    INSERT INTO contexts (tenant_id, context_id, conversation_id, actor_id, status, expires_at, sweep_after, updated_at,
+                          body)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>5, value->>6, value->>7
         FROM json_each(?1) WHERE true ORDER BY value->>8
     ON CONFLICT (tenant_id, context_id) DO UPDATE SET
         status = excluded.status, expires_at = excluded.expires_at, updated_at = excluded.updated_at,
-        body = excluded.body";
+        sweep_after = min(contexts.sweep_after, excluded.expires_at), body = excluded.body";
 
 const ITEMS: &str = "
     -- sqlite: write.items

@@ -1,0 +1,171 @@
+//! One batch in memory: what was loaded, what is decided, what will be written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{Committed, Submission};
+use crate::domain::canonical::Digest;
+use crate::domain::decide::{Decision, Rules, decide};
+use crate::domain::event::StreamKey;
+use crate::domain::id::{Entropy, Ids, TenantId};
+use crate::domain::message::message_key;
+use crate::domain::refusal::Refusal;
+use crate::domain::rulebook::Rulebook;
+use crate::domain::time::Timestamp;
+use crate::domain::world::World;
+use crate::evidence::entry::{StreamHead, append};
+use crate::storage::{Loaded, Row, StorageError, StoredClaim, Want, Writes, rows};
+
+/// What a submission wants locked and loaded.
+pub(super) fn want(submission: &Submission) -> Want {
+    let key = &submission.tenant.key;
+    Want {
+        tenant_id: submission.tenant.tenant_id.clone(),
+        needs: submission.operation.needs(|message| message_key(key, &message.channel, &message.message_id)),
+        claim: submission.claim.map(|claim| claim.key),
+    }
+}
+
+/// The state of one batch in memory.
+pub(super) struct Work {
+    now: Timestamp,
+    streams: Vec<Option<Vec<StreamKey>>>,
+    worlds: BTreeMap<TenantId, World>,
+    heads: BTreeMap<(TenantId, StreamKey), StreamHead>,
+    claims: BTreeMap<(TenantId, Digest), StoredClaim>,
+    moved: BTreeSet<(TenantId, StreamKey)>,
+    writes: Writes,
+}
+
+impl Work {
+    pub(super) fn new(submissions: &[&Submission], loaded: Loaded, now: Timestamp) -> Self {
+        let mut worlds: BTreeMap<TenantId, World> = BTreeMap::new();
+        for submission in submissions {
+            let tenant = &submission.tenant;
+            worlds.entry(tenant.tenant_id.clone()).or_insert_with(|| World::new(tenant.tenant_id.clone(), tenant.key));
+        }
+        for (tenant_id, row) in loaded.rows {
+            if let Some(world) = worlds.get_mut(&tenant_id) {
+                rows::put(world, row);
+            }
+        }
+        Self {
+            now,
+            streams: loaded.streams,
+            worlds,
+            heads: loaded.heads.into_iter().map(|(tenant, key, head)| ((tenant, key), head)).collect(),
+            claims: loaded.claims.into_iter().map(|(tenant, key, claim)| ((tenant, key), claim)).collect(),
+            moved: BTreeSet::new(),
+            writes: Writes::default(),
+        }
+    }
+
+    pub(super) fn decide(
+        &mut self,
+        index: usize,
+        submission: &Submission,
+        rules: &Rulebook,
+        entropy: &mut dyn Entropy,
+    ) -> Result<Option<Committed>, StorageError> {
+        let Some(streams) = self.streams.get(index).cloned().flatten() else { return Ok(None) };
+        let tenant_id = &submission.tenant.tenant_id;
+        let now = self.not_before_last_entry(tenant_id, &streams);
+        if let Some(replay) = self.replay(submission, now) {
+            return Ok(Some(replay));
+        }
+        let scope = submission.tenant.policy_scope();
+        let rules = rules.rules(&scope);
+        let mut ids = Ids::new(now, entropy);
+        let decision = self.decided(submission, &rules, now, &mut ids)?;
+        for recorded in &decision.events {
+            if !streams.contains(&recorded.stream) {
+                return Err(inconsistent("an event of a stream that was not locked"));
+            }
+            let head = self.head(tenant_id, &recorded.stream, &mut ids);
+            let entry = append(head, tenant_id, recorded, rules.policy.reference(), now, &mut ids);
+            self.writes.entries.push(entry);
+            self.moved.insert((tenant_id.clone(), recorded.stream.clone()));
+        }
+        let hours = rules.policy.pack().retention.idempotency_hours;
+        self.keep_claim(submission, &decision.result, now, hours);
+        Ok(Some(Committed { result: decision.result, at: now, replayed: false }))
+    }
+
+    /// The clock of a stream never runs backwards, whatever the wall clock does.
+    fn not_before_last_entry(&self, tenant_id: &TenantId, streams: &[StreamKey]) -> Timestamp {
+        let last = streams.iter().filter_map(|key| self.heads.get(&(tenant_id.clone(), key.clone()))?.at).max();
+        last.map_or(self.now, |last| last.max(self.now))
+    }
+
+    fn replay(&self, submission: &Submission, now: Timestamp) -> Option<Committed> {
+        let claim = submission.claim?;
+        let stored = self.claims.get(&(submission.tenant.tenant_id.clone(), claim.key))?;
+        if stored.expires_at <= now {
+            return None;
+        }
+        if stored.request.same(&claim.request) {
+            return Some(Committed { result: stored.result.clone(), at: stored.at, replayed: true });
+        }
+        Some(Committed { result: Err(Refusal::IdempotencyKeyReused), at: now, replayed: false })
+    }
+
+    /// A panic in a decision would be a bug; it costs that one operation an answer, not the server its writer.
+    fn decided(
+        &mut self,
+        submission: &Submission,
+        rules: &Rules<'_>,
+        now: Timestamp,
+        ids: &mut Ids<'_>,
+    ) -> Result<Decision, StorageError> {
+        let Some(world) = self.worlds.get_mut(&submission.tenant.tenant_id) else {
+            return Err(inconsistent("no state was loaded for the tenant"));
+        };
+        let run = AssertUnwindSafe(|| decide(world, &submission.operation, rules, now, ids));
+        catch_unwind(run).map_err(|_| inconsistent("the decision panicked"))
+    }
+
+    fn head(&mut self, tenant_id: &TenantId, key: &StreamKey, ids: &mut Ids<'_>) -> &mut StreamHead {
+        let new_streams = &mut self.writes.new_streams;
+        self.heads.entry((tenant_id.clone(), key.clone())).or_insert_with(|| {
+            let stream_id = ids.stream();
+            new_streams.push((tenant_id.clone(), key.clone(), stream_id.clone()));
+            StreamHead::new(stream_id)
+        })
+    }
+
+    fn keep_claim(
+        &mut self,
+        submission: &Submission,
+        result: &Result<crate::domain::operation::Answer, Refusal>,
+        now: Timestamp,
+        hours: u32,
+    ) {
+        let Some(claim) = submission.claim else { return };
+        let stored = StoredClaim {
+            request: claim.request,
+            result: result.clone(),
+            at: now,
+            expires_at: now.plus_seconds(hours.saturating_mul(60 * 60)),
+        };
+        let key = (submission.tenant.tenant_id.clone(), claim.key);
+        self.claims.insert(key.clone(), stored.clone());
+        self.writes.claims.push((key.0, key.1, stored));
+    }
+
+    pub(super) fn into_writes(self) -> Writes {
+        let mut writes = self.writes;
+        for key in self.moved {
+            if let Some(head) = self.heads.get(&key) {
+                writes.heads.push((key.0, key.1, head.clone()));
+            }
+        }
+        for (tenant_id, world) in self.worlds {
+            rows::changed(world, |row: Row| writes.rows.push((tenant_id.clone(), row)));
+        }
+        writes
+    }
+}
+
+fn inconsistent(what: &str) -> StorageError {
+    StorageError::Inconsistent { table: "decision", what: what.to_owned() }
+}

@@ -1,0 +1,83 @@
+//! What the sweeper needs: what is due, who sweeps, and what may be forgotten.
+
+use sqlx::SqlitePool;
+use sqlx::sqlite::SqliteRow;
+
+use super::rows::{impossible, tenant_id, text, unavailable};
+use crate::domain::id::{ConversationId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::storage::StorageError;
+
+/// Conversations in which something is due.
+pub(super) async fn due(
+    pool: &SqlitePool,
+    now: Timestamp,
+    limit: u32,
+) -> Result<Vec<(TenantId, ConversationId)>, StorageError> {
+    let sql = "-- sqlite: upkeep.due
+        SELECT tenant_id, conversation_id FROM (
+            SELECT tenant_id, conversation_id FROM contexts
+                WHERE status IN ('active', 'pending', 'blocked') AND sweep_after <= ?1 AND expires_at <= ?1
+            UNION
+            SELECT tenant_id, conversation_id FROM items WHERE state = 'open' AND expires_at <= ?1
+            UNION
+            SELECT i.tenant_id, i.conversation_id FROM items AS i
+                JOIN principals AS p ON p.tenant_id = i.tenant_id AND p.principal_id = i.actor_id
+                WHERE i.state = 'open' AND i.identity_epoch <> p.identity_epoch
+        ) LIMIT ?2";
+    let rows =
+        sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit)).fetch_all(pool).await.map_err(unavailable)?;
+    let read = |row: &SqliteRow| {
+        let conversation = ConversationId::new(text(row, "conversation_id")?);
+        Ok((tenant_id(row)?, conversation.map_err(|error| impossible("contexts", &error))?))
+    };
+    rows.iter().map(read).collect()
+}
+
+/// Messages extend a context's time without touching the sweeper's index; here it catches up.
+pub(super) async fn postpone(pool: &SqlitePool, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    let sql = "-- sqlite: upkeep.postpone
+        UPDATE contexts SET sweep_after = expires_at WHERE (tenant_id, context_id) IN
+            (SELECT tenant_id, context_id FROM contexts
+             WHERE status IN ('active', 'pending', 'blocked') AND sweep_after <= ?1 AND expires_at > ?1 LIMIT ?2)";
+    let query = sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit));
+    Ok(query.execute(pool).await.map_err(unavailable)?.rows_affected())
+}
+
+pub(super) async fn take_lease(
+    pool: &SqlitePool,
+    name: &str,
+    holder: &str,
+    now: Timestamp,
+    seconds: u32,
+) -> Result<bool, StorageError> {
+    let sql = "-- sqlite: upkeep.take_lease
+        INSERT INTO leases (name, holder, until) VALUES (?1, ?2, ?3)
+        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+            WHERE leases.holder = excluded.holder OR leases.until <= ?4";
+    let until = now.plus_seconds(seconds).as_micros();
+    let query = sqlx::query(sql).bind(name).bind(holder).bind(until).bind(now.as_micros());
+    Ok(query.execute(pool).await.map_err(unavailable)?.rows_affected() == 1)
+}
+
+pub(super) async fn release_lease(pool: &SqlitePool, name: &str, holder: &str) -> Result<(), StorageError> {
+    let sql = "-- sqlite: upkeep.release_lease
+        DELETE FROM leases WHERE name = ? AND holder = ?";
+    sqlx::query(sql).bind(name).bind(holder).execute(pool).await.map(drop).map_err(unavailable)
+}
+
+/// Deletes idempotency and dedupe rows that have served their time.
+pub(super) async fn forget_requests(pool: &SqlitePool, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    let claims = "-- sqlite: upkeep.forget_claims
+        DELETE FROM claims WHERE (tenant_id, claim_key) IN
+            (SELECT tenant_id, claim_key FROM claims WHERE expires_at <= ? LIMIT ?)";
+    let messages = "-- sqlite: upkeep.forget_messages
+        DELETE FROM messages WHERE (tenant_id, message_key) IN
+            (SELECT tenant_id, message_key FROM messages WHERE keep_until <= ? LIMIT ?)";
+    let mut forgotten = 0;
+    for sql in [claims, messages] {
+        let query = sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit));
+        forgotten += query.execute(pool).await.map_err(unavailable)?.rows_affected();
+    }
+    Ok(forgotten)
+}

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod contract;
+mod doubt;
 mod harness;
 mod identity;
 mod locking;
+mod meddled;
 mod tampering;

@@ -1,0 +1,124 @@
+//! A commit that nobody answered: whether it happened is found out, and what is acknowledged is what happened (S6).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, TenantId};
+use cscp::domain::operation::{Answer, Operation};
+use cscp::domain::refusal::Refusal;
+use cscp::domain::time::Timestamp;
+use cscp::packs::PackSource;
+use cscp::service::verify_tenant;
+use cscp::storage::committer::{Busy, Committed, Committer, Limits, Submission};
+use cscp::storage::{Loaded, Locking, Row, StorageError, Store, Transaction, Want, Writes};
+use serde_json::json;
+
+use crate::harness::{House, SeededEntropy, code};
+use crate::meddled::Meddled;
+
+/// What becomes of the first commits; later ones are left alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fate {
+    /// Committed, and the answer lost.
+    AnswerLost,
+    /// The connection went before the commit arrived.
+    NeverArrived,
+}
+
+struct Cut {
+    inner: Box<dyn Transaction>,
+    fate: Option<Fate>,
+}
+
+fn cut() -> StorageError {
+    StorageError::Unavailable("the connection was cut".to_owned())
+}
+
+#[async_trait]
+impl Transaction for Cut {
+    async fn load(&mut self, wants: &[Want], locking: Locking) -> Result<Loaded, StorageError> {
+        self.inner.load(wants, locking).await
+    }
+
+    async fn load_more(
+        &mut self,
+        principals: &[(TenantId, PrincipalId)],
+        items: &[(TenantId, ItemId)],
+    ) -> Result<Vec<(TenantId, Row)>, StorageError> {
+        self.inner.load_more(principals, items).await
+    }
+
+    async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {
+        self.inner.has_entry(tenant_id, id).await
+    }
+
+    async fn now(&mut self) -> Result<Timestamp, StorageError> {
+        self.inner.now().await
+    }
+
+    async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
+        self.inner.write(writes).await
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StorageError> {
+        match self.fate {
+            None => self.inner.commit().await,
+            Some(Fate::NeverArrived) => Err(cut()),
+            Some(Fate::AnswerLost) => {
+                self.inner.commit().await?;
+                Err(cut())
+            }
+        }
+    }
+}
+
+/// A committer over the house's database whose next `times` commits have this fate.
+fn fated(house: &House, fate: Fate, times: usize) -> Committer {
+    let left = AtomicUsize::new(times);
+    let store = Meddled::store(&house.store, move |_, inner| {
+        // Transactions that only ask are begun after a commit has failed; they end without one.
+        let hit = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        Box::new(Cut { inner, fate: hit.then_some(fate) })
+    });
+    committer(store)
+}
+
+fn committer(store: Arc<dyn Store>) -> Committer {
+    let rules = Arc::new(PackSource::Shipped.load().unwrap());
+    let (committer, writer) = Committer::new(store, rules, Box::new(SeededEntropy(7_000_000)), Limits::default());
+    tokio::spawn(writer.run());
+    committer
+}
+
+async fn submit(committer: &Committer, house: &House, operation: Operation) -> Result<Committed, Busy> {
+    committer.submit(Submission { tenant: Arc::clone(&house.tenant), operation, claim: None }).await
+}
+
+#[tokio::test]
+async fn a_commit_whose_answer_was_lost_is_acknowledged_as_it_happened() {
+    let house = House::new().await;
+    let context_id = house.context().await;
+    let (_, buttons) = house.ask(&context_id, "k").await;
+    house.post("wamid.yes", json!({"button_id": buttons[0]})).await;
+    let committer = fated(&house, Fate::AnswerLost, 1);
+    let bound = submit(&committer, &house, House::bind(&context_id, "k", "one")).await.unwrap().result.unwrap();
+    assert!(matches!(bound, Answer::Bound { replayed: false, .. }), "{bound:?}");
+    let again = submit(&committer, &house, House::bind(&context_id, "k", "two")).await.unwrap().result;
+    assert_eq!(again, Err(Refusal::AlreadyBound));
+    assert!(verify_tenant(house.store.as_ref(), &house.tenant.tenant_id).await.unwrap().broken.is_empty());
+}
+
+#[tokio::test]
+async fn a_commit_that_never_arrived_is_not_acknowledged_and_can_be_repeated() {
+    let house = House::new().await;
+    let context_id = house.context().await;
+    let (_, buttons) = house.ask(&context_id, "k").await;
+    let committer = fated(&house, Fate::NeverArrived, 1);
+    let yes = Operation::Ingest(Box::new(house.message("wamid.yes", &json!({"button_id": buttons[0]}))));
+    assert_eq!(submit(&committer, &house, yes.clone()).await, Err(Busy::Storage(cut())));
+    let again = submit(&committer, &house, yes).await.unwrap().result.unwrap();
+    assert_eq!(code(&again), "confirmed");
+    assert!(matches!(again, Answer::Turn { duplicate: false, .. }), "nothing of the first one was kept");
+    assert!(verify_tenant(house.store.as_ref(), &house.tenant.tenant_id).await.unwrap().broken.is_empty());
+}

@@ -34,6 +34,46 @@ CREATE TABLE leases (
     PRIMARY KEY (name)
 );
 
--- The oldest schema version whose servers may still run on this database: one row.
-CREATE TABLE schema_floor (version BIGINT NOT NULL);
-INSERT INTO schema_floor (version) VALUES (1);
+-- The oldest schema version whose servers may still work on this database: raised by a migration that takes away what
+-- they need.
+CREATE TABLE schema_floor (
+    one     BIGINT NOT NULL CHECK (one = 1),
+    version BIGINT NOT NULL,
+    PRIMARY KEY (one)
+);
+INSERT INTO schema_floor (one, version) VALUES (1, 1);
+
+-- A second fence between tenants, for those who put it into force: a transaction sees the rows of the tenant that it
+-- names, or of all if it names all. Until then a policy does nothing.
+CREATE POLICY one_tenant ON tenants USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON api_keys USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON streams USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON conversations USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON contexts USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON items USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON item_prompts USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON commands USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON messages USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON principals USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON principal_aliases USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON principal_roles USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON frames USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON claims USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON log_entries USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON log_payloads USING
+    ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));

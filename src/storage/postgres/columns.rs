@@ -4,17 +4,17 @@
 macro_rules! columns {
     ($table:ident { $($column:ident: $kind:ty),+ $(,)? }) => {
         #[derive(Default)]
-        struct $table<'a> {
+        pub(super) struct $table<'a> {
             $($column: Vec<$kind>,)+
             borrowed: std::marker::PhantomData<&'a ()>,
         }
 
         impl<'a> $table<'a> {
-            fn add(&mut self, ($($column,)+): ($($kind,)+)) {
+            pub(super) fn add(&mut self, ($($column,)+): ($($kind,)+)) {
                 $(self.$column.push($column);)+
             }
 
-            fn bind<'q>(self, query: $crate::storage::postgres::session::Query<'q>)
+            pub(super) fn bind<'q>(self, query: $crate::storage::postgres::session::Query<'q>)
                 -> $crate::storage::postgres::session::Query<'q>
             {
                 query$(.bind(self.$column))+

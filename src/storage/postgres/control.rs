@@ -33,11 +33,7 @@ pub(super) async fn tenants(desk: &Desk, only: Option<&TenantId>) -> Result<Vec<
     desk.rows(only.map_or(EVERYBODY, TenantId::as_str), query).await?.iter().map(tenant).collect()
 }
 
-pub(super) async fn set_tenant_enabled(
-    desk: &Desk,
-    tenant_id: &TenantId,
-    enabled: bool,
-) -> Result<bool, StorageError> {
+pub(super) async fn set_tenant_enabled(desk: &Desk, tenant_id: &TenantId, enabled: bool) -> Result<bool, StorageError> {
     let sql = "-- postgres: control.set_tenant_enabled
         UPDATE tenants SET enabled = $1 WHERE tenant_id = $2";
     let query = sqlx::query(sql).bind(enabled).bind(tenant_id.as_str());

@@ -1,7 +1,7 @@
 //! Reads for lists and look-ups, on connections of their own.
 
-use sqlx::postgres::PgRow;
 use sqlx::AssertSqlSafe;
+use sqlx::postgres::PgRow;
 
 use super::rows::{body, entry};
 use super::session::Desk;
@@ -63,12 +63,7 @@ impl Search {
     }
 
     /// One row more than asked for, to know whether there is a next page.
-    async fn page(
-        mut self,
-        desk: &Desk,
-        order: &'static str,
-        limit: u32,
-    ) -> Result<(Vec<PgRow>, bool), StorageError> {
+    async fn page(mut self, desk: &Desk, order: &'static str, limit: u32) -> Result<(Vec<PgRow>, bool), StorageError> {
         let limit = limit.clamp(1, MAX_PAGE);
         self.add(order, []);
         self.add(" LIMIT ?", [Bound::Number(i64::from(limit) + 1)]);
@@ -103,7 +98,8 @@ pub(super) async fn contexts(
     tenant_id: &TenantId,
     query: &ContextQuery,
 ) -> Result<Page<ContextRecord>, StorageError> {
-    let mut search = Search::new("-- postgres: read.contexts\nSELECT body FROM contexts WHERE tenant_id = ?", tenant_id);
+    let mut search =
+        Search::new("-- postgres: read.contexts\nSELECT body FROM contexts WHERE tenant_id = ?", tenant_id);
     search.text(
         " AND conversation_id = ?",
         query.conversation_id.as_ref().map(crate::domain::id::ConversationId::as_str),
@@ -241,8 +237,7 @@ pub(super) async fn stream(
     after: u64,
     limit: u32,
 ) -> Result<Vec<LogEntry>, StorageError> {
-    let sql = 
-        select_entries!("read.stream", "$1", " AND e.stream_id = $2 AND e.seq > $3 ORDER BY e.seq LIMIT $4");
+    let sql = select_entries!("read.stream", "$1", " AND e.stream_id = $2 AND e.seq > $3 ORDER BY e.seq LIMIT $4");
     let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(stream_id);
     let query = query.bind(i64::try_from(after).unwrap_or(i64::MAX)).bind(i64::from(limit));
     desk.rows(tenant_id.as_str(), query).await?.iter().map(entry).collect()

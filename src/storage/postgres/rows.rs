@@ -35,10 +35,9 @@ fn refused(code: &str) -> StorageError {
         // Another process wrote that row first.
         "23505" | "40001" => StorageError::Conflict,
         // A broken constraint is a bug or a foreign hand, and no repetition mends it.
-        code if code.starts_with("23") => StorageError::Inconsistent {
-            table: "unknown",
-            what: "a constraint of the schema was broken".to_owned(),
-        },
+        code if code.starts_with("23") => {
+            StorageError::Inconsistent { table: "unknown", what: "a constraint of the schema was broken".to_owned() }
+        }
         "28P01" | "28000" => StorageError::Unavailable("the database refuses the user or the password".to_owned()),
         "3D000" => StorageError::Unavailable("there is no database of that name".to_owned()),
         "42501" => StorageError::Unavailable("the user lacks a right (PostgreSQL error 42501)".to_owned()),

@@ -24,7 +24,7 @@ const ROLLBACK: Duration = Duration::from_secs(2);
 /// Begins a transaction that writes. All of it is one round trip, and all of it ends with the transaction, so that it
 /// works through a pooler. A lock that is not free soon is not waited for; what a dead process holds comes free by
 /// itself. The rest keeps plans the same for small and large tables: look-ups by key, planned once.
-pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SET LOCAL lock_timeout = '300ms';
     SET LOCAL statement_timeout = '10s';
     SET LOCAL idle_in_transaction_session_timeout = '5s';
@@ -123,10 +123,16 @@ impl Session {
         let Ok(result) = answer else {
             return Err(StorageError::Unavailable("no answer came in time".to_owned()));
         };
-        // After a complaint of the database the connection is as good as before.
-        self.cut = matches!(&result, Err(error) if error.as_database_error().is_none());
+        self.cut = matches!(&result, Err(error) if ends_the_connection(error));
         result.map_err(failed)
     }
+}
+
+/// After a complaint of the database the connection is as good as before, unless it was the server's last word on it:
+/// it shuts down (57P…), or a transaction was idle for too long (25P03).
+fn ends_the_connection(error: &sqlx::Error) -> bool {
+    let Some(complaint) = error.as_database_error() else { return true };
+    complaint.code().is_some_and(|code| code.starts_with("57P") || code == "25P03")
 }
 
 /// What was begun and not committed is rolled back; where that is not certain, the connection is closed, and the
@@ -145,6 +151,13 @@ impl Drop for Session {
             });
         }
     }
+}
+
+/// Why no transaction was begun.
+pub(super) struct NotBegun {
+    pub(super) error: StorageError,
+    /// Whether it was for a connection that no longer works, so that the next one may do.
+    pub(super) stale: bool,
 }
 
 /// Connections for statements that stand alone.
@@ -176,6 +189,16 @@ impl Desk {
 
     async fn end(&self, mut session: Session) -> Result<(), StorageError> {
         if self.wrapped() { session.commit().await } else { Ok(()) }
+    }
+
+    /// Begins a transaction of the write path.
+    pub(super) async fn begin(&self) -> Result<Session, NotBegun> {
+        let opened = Session::open(&self.pool, self.named).await;
+        let mut session = opened.map_err(|error| NotBegun { error, stale: false })?;
+        match session.begin(BEGIN).await {
+            Ok(()) => Ok(session),
+            Err(error) => Err(NotBegun { error, stale: session.cut }),
+        }
     }
 
     /// The rows that a reading statement returns, asked in the name of a tenant or of [`EVERYBODY`].

@@ -107,7 +107,8 @@ mod tests {
         let options = settings.connect_options().unwrap();
         assert_eq!((options.get_host(), options.get_port()), ("db.example", 5433));
         assert!(!format!("{settings:?}").contains("secret"));
-        for url in ["postgres://ana:secret@db:port/x", "postgres://ana@db/x?pasword=secret", "postgres://db/x?options=secret"]
+        for url in
+            ["postgres://ana:secret@db:port/x", "postgres://ana@db/x?pasword=secret", "postgres://db/x?options=secret"]
         {
             assert!(!error(url).contains("secret") && !error(url).contains("ana"), "{url}");
         }

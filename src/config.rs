@@ -1,10 +1,14 @@
 //! Settings: what a person may choose when starting the program, with defaults that work unasked.
 
+use std::ffi::OsStr;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Args, Command, ValueEnum, value_parser};
 
 use crate::packs::PackSource;
 
@@ -13,6 +17,32 @@ use crate::packs::PackSource;
 pub enum DatabaseUrl {
     /// A SQLite file.
     Sqlite(PathBuf),
+    /// A PostgreSQL database.
+    Postgres(PostgresUrl),
+}
+
+/// The address of a PostgreSQL database. It may hold a password, so it is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PostgresUrl(String);
+
+impl PostgresUrl {
+    /// The address itself.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the PostgreSQL database")
+    }
 }
 
 impl FromStr for DatabaseUrl {
@@ -21,13 +51,32 @@ impl FromStr for DatabaseUrl {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             Some(("sqlite", path)) => Ok(Self::Sqlite(path.trim_start_matches("//").into())),
+            Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
+                Ok(Self::Postgres(PostgresUrl(text.to_owned())))
+            }
             // The text may hold a password, so it is not repeated.
-            Some((scheme, rest)) if rest.starts_with("//") => {
-                Err(format!("this build stores in SQLite only, not in {scheme}; give a file name"))
+            Some((_, rest)) if rest.starts_with("//") => {
+                Err("give a file name, or an address that begins with postgres://".to_owned())
             }
             _ if text.is_empty() => Err("give a file name".to_owned()),
             _ => Ok(Self::Sqlite(text.into())),
         }
+    }
+}
+
+/// Reads where the data is. What cannot be read is not repeated, as it would be otherwise: it may hold a password.
+#[derive(Clone)]
+struct Unrepeated;
+
+impl TypedValueParser for Unrepeated {
+    type Value = DatabaseUrl;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<DatabaseUrl, clap::Error> {
+        let read = value.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(str::parse);
+        read.map_err(|what| {
+            let what = format!("the database (--database or CSCP_DATABASE) cannot be read: {what}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, what).with_cmd(command)
+        })
     }
 }
 
@@ -43,9 +92,13 @@ pub enum LogFormat {
 /// Settings that every command shares. Each can be given as an option or in the environment.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
-    /// Where the data is: a file name, or sqlite: and a file name
-    #[arg(long, env = "CSCP_DATABASE", default_value = "./data/cscp.db", global = true)]
+    /// Where the data is: a file name, or postgres://user:password@host/database
+    #[arg(long, env = "CSCP_DATABASE", default_value = "./data/cscp.db", global = true, hide_env_values = true, value_parser = Unrepeated)]
     pub database: DatabaseUrl,
+
+    /// How a PostgreSQL database is used
+    #[command(flatten)]
+    pub postgres: PostgresOptions,
 
     /// A folder with policy packs; without it the packs that the program brings along are in force
     #[arg(long, env = "CSCP_POLICIES", global = true)]
@@ -66,6 +119,34 @@ impl Settings {
     pub fn pack_source(&self) -> PackSource {
         self.policies.clone().map_or(PackSource::Shipped, PackSource::Folder)
     }
+}
+
+/// How a PostgreSQL database is used; of no effect on SQLite.
+#[derive(Debug, Clone, Args)]
+pub struct PostgresOptions {
+    /// How many batches are written at once
+    #[arg(long, env = "CSCP_POSTGRES_WRITERS", default_value = "2", global = true, value_parser = value_parser!(u32).range(1..=64))]
+    pub postgres_writers: u32,
+
+    /// How many reads go on at once
+    #[arg(long, env = "CSCP_POSTGRES_READERS", default_value = "8", global = true, value_parser = value_parser!(u32).range(1..=256))]
+    pub postgres_readers: u32,
+
+    /// A pooler in transaction mode, such as pgbouncer, stands between
+    #[arg(long, env = "CSCP_POSTGRES_POOLER", global = true)]
+    pub postgres_pooler: bool,
+
+    /// Start on a server that may forget what it acknowledged (fsync or synchronous_commit off)
+    #[arg(long, env = "CSCP_POSTGRES_UNSAFE_DURABILITY", global = true)]
+    pub postgres_unsafe_durability: bool,
+
+    /// Let the database keep tenants apart as well (see migrate --row-security)
+    #[arg(long, env = "CSCP_POSTGRES_ROW_SECURITY", global = true)]
+    pub postgres_row_security: bool,
+
+    /// Do not change the schema when opening the database; refuse to start if it is behind
+    #[arg(long, env = "CSCP_NO_MIGRATE", global = true)]
+    pub no_migrate: bool,
 }
 
 /// Settings of the server.
@@ -114,8 +195,13 @@ mod tests {
         assert_eq!("./data/cscp.db".parse(), file("./data/cscp.db"));
         assert_eq!("sqlite:x.db".parse(), file("x.db"));
         assert_eq!("sqlite:///var/lib/x.db".parse(), file("/var/lib/x.db"));
-        let error = "postgres://user:secret@host/db".parse::<DatabaseUrl>().unwrap_err();
-        assert!(error.contains("SQLite") && !error.contains("secret"));
+        let error = "mysql://user:secret@host/db".parse::<DatabaseUrl>().unwrap_err();
+        assert!(error.contains("postgres://") && !error.contains("secret"));
+        for url in ["postgres://user:secret@host/db", "postgresql:///db?host=secret"] {
+            let DatabaseUrl::Postgres(address) = url.parse().unwrap() else { panic!("{url} is no file") };
+            assert_eq!(address.expose(), url);
+            assert!(!format!("{address} {address:?}").contains("secret"));
+        }
         assert!("".parse::<DatabaseUrl>().is_err());
     }
 }

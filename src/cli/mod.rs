@@ -32,7 +32,7 @@ enum Command {
     /// Run the server (what happens without a command, too)
     Serve(ServeSettings),
     /// Bring the database's schema up to date and stop
-    Migrate,
+    Migrate(open::MigrateArguments),
     /// Create, list, disable or enable tenants
     #[command(subcommand)]
     Tenant(control::TenantCommand),
@@ -82,7 +82,7 @@ pub fn run(cli: Cli) -> ExitCode {
         match cli.command {
             None => serve::serve(&settings, &cli.serve).await,
             Some(Command::Serve(serve)) => serve::serve(&settings, &serve).await,
-            Some(Command::Migrate) => open::migrate(&settings).await,
+            Some(Command::Migrate(arguments)) => open::migrate(&settings, &arguments).await,
             Some(Command::Tenant(command)) => control::tenant(&settings, command).await,
             Some(Command::Key(command)) => control::key(&settings, command).await,
             Some(Command::Policy(command)) => policy::run(&settings, &command),

@@ -4,21 +4,44 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::{Args, ValueEnum};
 use tokio::task::JoinHandle;
 
 use super::Failure;
-use crate::config::{DatabaseUrl, Settings};
+use crate::config::{DatabaseUrl, PostgresUrl, Settings};
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Clock;
 use crate::service::Service;
 use crate::storage::Store;
 use crate::storage::committer::{Committer, Limits};
+use crate::storage::postgres::{PostgresSettings, PostgresStore};
 use crate::storage::sqlite::SqliteStore;
 use crate::system::{SystemClock, SystemEntropy};
 
-/// Opens the database, creating the folder and the file where they are missing.
+/// Opens the database. Where it is a file, the folder and the file are created if they are missing.
 pub(super) async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
-    let DatabaseUrl::Sqlite(path) = &settings.database;
+    match &settings.database {
+        DatabaseUrl::Sqlite(path) => file(path).await,
+        DatabaseUrl::Postgres(url) => {
+            let opened = PostgresStore::open(postgres(url, settings)).await;
+            Ok(Arc::new(opened.map_err(|error| Failure::new(format!("{url} cannot be opened: {error}")))?))
+        }
+    }
+}
+
+fn postgres(url: &PostgresUrl, settings: &Settings) -> PostgresSettings {
+    let options = &settings.postgres;
+    let mut chosen = PostgresSettings::new(url.expose());
+    chosen.writers = options.postgres_writers;
+    chosen.readers = options.postgres_readers;
+    chosen.pooler = options.postgres_pooler;
+    chosen.unsafe_durability = options.postgres_unsafe_durability;
+    chosen.row_security = options.postgres_row_security;
+    chosen.migrate = !options.no_migrate;
+    chosen
+}
+
+async fn file(path: &Path) -> Result<Arc<dyn Store>, Failure> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::new(format!("the folder {} cannot be created: {error}", folder.display())))?;
@@ -84,9 +107,41 @@ impl House {
     }
 }
 
-/// `cscp migrate`.
-pub(super) async fn migrate(settings: &Settings) -> Result<ExitCode, Failure> {
-    store(settings).await?.close().await;
+#[derive(Debug, Args)]
+pub(crate) struct MigrateArguments {
+    /// Let a PostgreSQL database keep tenants apart by itself as well, or stop it
+    #[arg(long)]
+    row_security: Option<Switch>,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+/// `cscp migrate`. It is what brings a schema up to date, so it does whatever servers were told.
+pub(super) async fn migrate(settings: &Settings, arguments: &MigrateArguments) -> Result<ExitCode, Failure> {
+    match (&settings.database, arguments.row_security) {
+        (DatabaseUrl::Sqlite(path), None) => file(path).await?.close().await,
+        (DatabaseUrl::Sqlite(_), Some(_)) => {
+            return Err(Failure::new("a SQLite database has no row security; it is for PostgreSQL"));
+        }
+        (DatabaseUrl::Postgres(url), switch) => {
+            let mut chosen = postgres(url, settings);
+            chosen.migrate = true;
+            PostgresStore::bring_up_to_date(&chosen).await?;
+            if let Some(switch) = switch {
+                PostgresStore::set_row_security(&chosen, switch == Switch::On).await?;
+            }
+        }
+    }
     println!("The schema is up to date.");
+    match arguments.row_security {
+        Some(Switch::On) => println!("Row security is on: start servers with --postgres-row-security."),
+        Some(Switch::Off) => println!("Row security is off."),
+        None => {}
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -21,8 +21,9 @@ pub(crate) struct VerifyArguments {
 
 /// `cscp verify`. Ends with 0 when every chain holds, with 1 otherwise.
 pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
-    let crate::config::DatabaseUrl::Sqlite(path) = &settings.database;
-    if !path.exists() {
+    if let crate::config::DatabaseUrl::Sqlite(path) = &settings.database
+        && !path.exists()
+    {
         return Err(Failure::new(format!("there is no database {}", path.display())));
     }
     let store = open::store(settings).await?;

@@ -5,6 +5,7 @@
 
 pub mod committer;
 mod error;
+pub mod postgres;
 mod query;
 mod record;
 mod rows;

@@ -1,0 +1,65 @@
+//! Row security: the database keeps tenants apart by itself, as a second fence behind the statements.
+
+use sqlx::{AssertSqlSafe, PgConnection, Row as _};
+
+use super::rows::failed;
+use crate::storage::StorageError;
+
+/// The tables with rows of tenants. The migrations give each a policy; here it comes into force.
+const TABLES: [&str; 16] = [
+    "tenants",
+    "api_keys",
+    "streams",
+    "conversations",
+    "contexts",
+    "items",
+    "item_prompts",
+    "commands",
+    "messages",
+    "principals",
+    "principal_aliases",
+    "principal_roles",
+    "frames",
+    "claims",
+    "log_entries",
+    "log_payloads",
+];
+
+const FACTS: &str = "-- postgres: fence.facts
+    SELECT (SELECT count(*) FROM pg_class AS c JOIN pg_policy AS p ON p.polrelid = c.oid
+            WHERE c.relrowsecurity AND c.relforcerowsecurity AND p.polname = 'one_tenant'
+            AND pg_table_is_visible(c.oid)) AS fenced,
+           (SELECT r.rolsuper OR r.rolbypassrls FROM pg_roles AS r WHERE r.rolname = current_user) AS bypasses";
+
+/// Puts the policies into force, for the owner of the tables too, or out of force.
+pub(super) async fn set(connection: &mut PgConnection, on: bool) -> Result<(), StorageError> {
+    let how = if on { ("ENABLE", "FORCE") } else { ("DISABLE", "NO FORCE") };
+    let mut sql = "-- postgres: fence.set\nBEGIN;".to_owned();
+    for table in TABLES {
+        let (able, force) = how;
+        sql.push_str(&format!("ALTER TABLE {table} {able} ROW LEVEL SECURITY, {force} ROW LEVEL SECURITY;"));
+    }
+    sql.push_str("COMMIT");
+    // Only fixed texts were put together.
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await.map(drop).map_err(failed)
+}
+
+/// Refuses to start where the fence is relied on and would not hold, and where it stands unasked: a server that does
+/// not know of it would find an empty database.
+pub(super) async fn check(connection: &mut PgConnection, wanted: bool) -> Result<(), StorageError> {
+    let row = sqlx::raw_sql(FACTS).fetch_one(connection).await.map_err(failed)?;
+    let fenced: i64 = row.try_get("fenced").map_err(failed)?;
+    let bypasses: bool = row.try_get("bypasses").map_err(failed)?;
+    let whole = usize::try_from(fenced) == Ok(TABLES.len());
+    let why = match (wanted, fenced > 0) {
+        (true, _) if !whole => "row security is not in force on every table: run `cscp migrate --row-security on`",
+        (true, _) if bypasses => {
+            "row security does not hold for a superuser or a role with BYPASSRLS: connect as a plain role"
+        }
+        (false, true) if !bypasses => {
+            "row security is in force: start with --postgres-row-security, or run `cscp migrate --row-security off`"
+        }
+        _ => return Ok(()),
+    };
+    Err(StorageError::Unavailable(why.to_owned()))
+}

@@ -1,0 +1,230 @@
+//! Loading: what the decisions of a batch may look at, in one statement and under the locks.
+
+use std::collections::BTreeSet;
+
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+
+use super::columns::columns;
+use super::rows::{body, digest, failed, head, impossible, stream_key, tenant_id, text};
+use super::session::Session;
+use crate::domain::event::StreamKey;
+use crate::domain::id::{ConversationId, ItemId, PrincipalId, TenantId};
+use crate::domain::operation::ItemRef;
+use crate::storage::{Loaded, Row, StorageError, Want};
+
+/// Everything that decisions of a batch may look at, in one statement: the database is asked once per batch. The
+/// statement is one of its own, so that it sees what was committed before the locks were held.
+///
+/// `row` tells what `body` is. An item brings its context along, because a deadline is the earlier of both, and a
+/// context its actor, because an identity that changed voids what was asked before; an item's actor is its context's.
+/// Principals are held until the end of the transaction: who they are cannot change between decision and commit.
+const LOAD: &str = "
+    -- postgres: load.rows
+    WITH wanted_items (tenant_id, item_id) AS (
+        SELECT i.tenant_id, i.item_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
+            JOIN items AS i
+            ON i.tenant_id = w.tenant_id AND i.conversation_id = w.id AND i.state IN ('open', 'granted')
+        UNION
+        SELECT c.tenant_id, c.last_item_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
+            JOIN conversations AS c ON c.tenant_id = w.tenant_id AND c.conversation_id = w.id
+            WHERE c.last_item_id IS NOT NULL
+        UNION
+        SELECT w.tenant_id, w.id FROM unnest($8::text[], $9::text[]) AS w (tenant_id, id)
+        UNION
+        SELECT i.tenant_id, i.item_id FROM unnest($10::text[], $11::bytea[]) AS w (tenant_id, id)
+            JOIN items AS i ON i.tenant_id = w.tenant_id AND i.nonce_digest = w.id
+        UNION
+        SELECT p.tenant_id, p.item_id FROM unnest($12::text[], $13::text[]) AS w (tenant_id, id)
+            JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id
+        UNION
+        SELECT i.tenant_id, i.item_id FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
+            JOIN items AS i ON i.tenant_id = w.tenant_id AND i.command_id = w.id
+    ), wanted_contexts (tenant_id, context_id) AS (
+        SELECT c.tenant_id, c.context_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
+            JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.conversation_id = w.id AND c.open
+        UNION
+        SELECT w.tenant_id, w.id FROM unnest($6::text[], $7::text[]) AS w (tenant_id, id)
+        UNION
+        SELECT c.tenant_id, c.context_id FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
+            JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id
+        UNION
+        SELECT i.tenant_id, i.context_id FROM wanted_items AS w
+            JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id
+    ), wanted_principals (tenant_id, principal_id) AS (
+        SELECT w.tenant_id, w.id FROM unnest($20::text[], $21::text[]) AS w (tenant_id, id)
+        UNION
+        SELECT c.tenant_id, c.actor_id FROM wanted_contexts AS w
+            JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id
+    ), held_principals (tenant_id, body) AS MATERIALIZED (
+        SELECT p.tenant_id, p.body FROM wanted_principals AS w
+            JOIN principals AS p ON p.tenant_id = w.tenant_id AND p.principal_id = w.principal_id
+            ORDER BY p.tenant_id, p.principal_id FOR SHARE OF p
+    )
+    SELECT 'head' AS row, s.tenant_id, s.kind AS a, s.key AS b, s.stream_id AS c, s.seq, s.last_at, s.head_hash AS h,
+           NULL AS body
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)
+        JOIN streams AS s ON s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key
+        WHERE s.stream_id IS NOT NULL
+    UNION ALL
+    SELECT 'conversation', c.tenant_id, c.conversation_id, NULL, NULL, NULL, NULL, NULL, c.body
+        FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
+        JOIN conversations AS c ON c.tenant_id = w.tenant_id AND c.conversation_id = w.id
+    UNION ALL
+    SELECT 'context', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body FROM wanted_contexts AS w
+        JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id
+    UNION ALL
+    SELECT 'item', i.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, i.body FROM wanted_items AS w
+        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id
+    UNION ALL
+    SELECT 'command', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body
+        FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
+        JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id
+    UNION ALL
+    SELECT 'command', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body
+        FROM unnest($16::text[], $17::text[]) AS w (tenant_id, id)
+        JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.idempotency_key = w.id
+    UNION ALL
+    SELECT 'message', m.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, m.body
+        FROM unnest($18::text[], $19::bytea[]) AS w (tenant_id, id)
+        JOIN messages AS m ON m.tenant_id = w.tenant_id AND m.message_key = w.id
+    UNION ALL
+    SELECT 'principal', p.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, p.body FROM held_principals AS p
+    UNION ALL
+    SELECT 'claim', c.tenant_id, NULL, NULL, NULL, NULL, NULL, c.claim_key, c.body
+        FROM unnest($22::text[], $23::bytea[]) AS w (tenant_id, id)
+        JOIN claims AS c ON c.tenant_id = w.tenant_id AND c.claim_key = w.id";
+
+const LOAD_MORE: &str = "
+    -- postgres: load.more
+    WITH held_principals (tenant_id, body) AS MATERIALIZED (
+        SELECT p.tenant_id, p.body FROM unnest($1::text[], $2::text[]) AS w (tenant_id, id)
+            JOIN principals AS p ON p.tenant_id = w.tenant_id AND p.principal_id = w.id
+            ORDER BY p.tenant_id, p.principal_id FOR SHARE OF p
+    )
+    SELECT 'principal' AS row, p.tenant_id, p.body FROM held_principals AS p
+    UNION ALL
+    SELECT 'item', i.tenant_id, i.body
+        FROM unnest($3::text[], $4::text[]) AS w (tenant_id, id)
+        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.id";
+
+columns!(Heads { tenant_id: &'a str, kind: &'a str, key: &'a str });
+columns!(Names { tenant_id: &'a str, id: &'a str });
+columns!(Digests { tenant_id: &'a str, id: &'a [u8] });
+
+/// What the load statement is asked for.
+#[derive(Default)]
+struct Asked<'a> {
+    heads: Heads<'a>,
+    conversations: Names<'a>,
+    contexts: Names<'a>,
+    items: Names<'a>,
+    nonces: Digests<'a>,
+    prompts: Names<'a>,
+    commands: Names<'a>,
+    idempotency_keys: Names<'a>,
+    messages: Digests<'a>,
+    principals: Names<'a>,
+    claims: Digests<'a>,
+}
+
+impl<'a> Asked<'a> {
+    /// Adds what a want names beside its streams.
+    fn name(&mut self, want: &'a Want) {
+        let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
+        needs.context.iter().for_each(|id| self.contexts.add((tenant, id.as_str())));
+        for item in needs.items.iter().chain(&needs.seen) {
+            match item {
+                ItemRef::Id(id) => self.items.add((tenant, id.as_str())),
+                ItemRef::Nonce(digest) => self.nonces.add((tenant, digest.as_bytes())),
+                ItemRef::Prompt(message_id) => self.prompts.add((tenant, message_id.as_str())),
+            }
+        }
+        needs.command.iter().for_each(|id| self.commands.add((tenant, id.as_str())));
+        needs.idempotency_key.iter().for_each(|key| self.idempotency_keys.add((tenant, key.as_str())));
+        needs.messages.iter().for_each(|key| self.messages.add((tenant, key.as_bytes())));
+        needs.principals.iter().for_each(|id| self.principals.add((tenant, id.as_str())));
+        want.claim.iter().for_each(|key| self.claims.add((tenant, key.as_bytes())));
+    }
+
+    async fn fetch(self, session: &mut Session) -> Result<Vec<PgRow>, StorageError> {
+        let query = self.contexts.bind(self.conversations.bind(self.heads.bind(sqlx::query(LOAD))));
+        let query = self.prompts.bind(self.nonces.bind(self.items.bind(query)));
+        let query = self.messages.bind(self.idempotency_keys.bind(self.commands.bind(query)));
+        session.rows(self.claims.bind(self.principals.bind(query))).await
+    }
+}
+
+/// Loads what the wants name whose streams are held.
+pub(super) async fn load(
+    session: &mut Session,
+    wants: &[Want],
+    streams: Vec<Option<Vec<StreamKey>>>,
+) -> Result<Loaded, StorageError> {
+    let mut asked = Asked::default();
+    let (mut heads, mut conversations) = (BTreeSet::new(), BTreeSet::new());
+    for (want, keys) in wants.iter().zip(&streams) {
+        let Some(keys) = keys else { continue };
+        let tenant = want.tenant_id.as_str();
+        for key in keys {
+            heads.insert((tenant, key.kind(), key.key()));
+            if let StreamKey::Conversation(id) = key {
+                conversations.insert((tenant, id.as_str()));
+            }
+        }
+        asked.name(want);
+    }
+    heads.into_iter().for_each(|head| asked.heads.add(head));
+    conversations.into_iter().for_each(|conversation| asked.conversations.add(conversation));
+    let rows = asked.fetch(session).await?;
+    let mut loaded = Loaded { streams, ..Loaded::default() };
+    for row in &rows {
+        take(&mut loaded, row)?;
+    }
+    Ok(loaded)
+}
+
+fn take(loaded: &mut Loaded, row: &PgRow) -> Result<(), StorageError> {
+    let kind: &str = row.try_get("row").map_err(failed)?;
+    let tenant = tenant_id(row)?;
+    let record = match kind {
+        "head" => {
+            loaded.heads.push((tenant, stream_key(row)?, head(row)?));
+            return Ok(());
+        }
+        "claim" => {
+            loaded.claims.push((tenant, digest(row, "h")?, body(row, "claims")?));
+            return Ok(());
+        }
+        "conversation" => {
+            let id = ConversationId::new(text(row, "a")?).map_err(|error| impossible("conversations", &error))?;
+            Row::Conversation(id, body(row, "conversations")?)
+        }
+        "context" => Row::Context(body(row, "contexts")?),
+        "item" => Row::Item(body(row, "items")?),
+        "command" => Row::Command(body(row, "commands")?),
+        "message" => Row::Message(body(row, "messages")?),
+        _ => Row::Principal(body(row, "principals")?),
+    };
+    loaded.rows.push((tenant, record));
+    Ok(())
+}
+
+/// Loads principals and items that only loaded rows could name.
+pub(super) async fn load_more(
+    session: &mut Session,
+    principals: &[(TenantId, PrincipalId)],
+    items: &[(TenantId, ItemId)],
+) -> Result<Vec<(TenantId, Row)>, StorageError> {
+    if principals.is_empty() && items.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mut people, mut named) = (Names::default(), Names::default());
+    principals.iter().for_each(|(tenant, id)| people.add((tenant.as_str(), id.as_str())));
+    items.iter().for_each(|(tenant, id)| named.add((tenant.as_str(), id.as_str())));
+    let mut loaded = Loaded::default();
+    for row in &session.rows(named.bind(people.bind(sqlx::query(LOAD_MORE)))).await? {
+        take(&mut loaded, row)?;
+    }
+    Ok(loaded.rows)
+}

@@ -1,0 +1,167 @@
+//! Locking: the head of each stream is its lock, and all heads of a batch are taken in one statement and one order.
+
+use std::collections::BTreeSet;
+
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+
+use super::columns::columns;
+use super::rows::{failed, stream_key, tenant_id};
+use super::session::{Query, Session};
+use crate::domain::event::StreamKey;
+use crate::domain::id::TenantId;
+use crate::domain::operation::ItemRef;
+use crate::storage::{Locking, StorageError, Want};
+
+/// Finds the conversations of contexts, items, prompts and commands that were named without saying which
+/// conversation (what belongs where never changes, so that needs no lock), locks the heads in the order of their
+/// names, and creates the heads that are missing: a row that was inserted here is held as well. Two batches that
+/// create the same head wait for each other in that same order, for the length of one commit.
+macro_rules! lock_statement {
+    ($name:literal, $skip:literal) => {
+        concat!(
+            "-- postgres: lock.",
+            $name,
+            "
+            WITH located (position, tenant_id, conversation_id) AS MATERIALIZED (
+                SELECT w.position, c.tenant_id, c.conversation_id
+                    FROM unnest($4::int4[], $5::text[], $6::text[]) AS w (position, tenant_id, id)
+                    JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.id
+                UNION ALL
+                SELECT w.position, i.tenant_id, i.conversation_id
+                    FROM unnest($7::int4[], $8::text[], $9::text[]) AS w (position, tenant_id, id)
+                    JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.id
+                UNION ALL
+                SELECT w.position, i.tenant_id, i.conversation_id
+                    FROM unnest($10::int4[], $11::text[], $12::bytea[]) AS w (position, tenant_id, nonce)
+                    JOIN items AS i ON i.tenant_id = w.tenant_id AND i.nonce_digest = w.nonce
+                UNION ALL
+                SELECT w.position, i.tenant_id, i.conversation_id
+                    FROM unnest($13::int4[], $14::text[], $15::text[]) AS w (position, tenant_id, id)
+                    JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id
+                    JOIN items AS i ON i.tenant_id = p.tenant_id AND i.item_id = p.item_id
+                UNION ALL
+                SELECT w.position, c.tenant_id, c.conversation_id
+                    FROM unnest($16::int4[], $17::text[], $18::text[]) AS w (position, tenant_id, id)
+                    JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id
+            ), wanted (tenant_id, kind, key) AS MATERIALIZED (
+                SELECT w.tenant_id, w.kind, w.key
+                    FROM unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)
+                UNION
+                SELECT l.tenant_id, 'conversation', l.conversation_id FROM located AS l
+            ), held AS MATERIALIZED (
+                SELECT s.tenant_id, s.kind, s.key FROM wanted AS w
+                    JOIN streams AS s ON s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key
+                    ORDER BY s.tenant_id, s.kind, s.key FOR UPDATE OF s",
+            $skip,
+            "
+            ), created AS (
+                INSERT INTO streams (tenant_id, kind, key, seq)
+                SELECT w.tenant_id, w.kind, w.key, 0 FROM wanted AS w
+                    WHERE NOT EXISTS (SELECT 1 FROM streams AS s
+                        WHERE s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key)
+                    ORDER BY w.tenant_id, w.kind, w.key
+                ON CONFLICT DO NOTHING
+                RETURNING tenant_id, kind, key
+            )
+            SELECT position, tenant_id, 'conversation' AS a, conversation_id AS b FROM located
+            UNION ALL
+            SELECT NULL, tenant_id, kind, key FROM held
+            UNION ALL
+            SELECT NULL, tenant_id, kind, key FROM created"
+        )
+    };
+}
+
+const SKIP: &str = lock_statement!("skip", " SKIP LOCKED");
+const WAIT: &str = lock_statement!("wait", "");
+
+/// How often locks are tried for where they are waited for.
+const ATTEMPTS: u32 = 3;
+
+columns!(Heads { tenant_id: &'a str, kind: &'a str, key: &'a str });
+columns!(Named { position: i32, tenant_id: &'a str, id: &'a str });
+columns!(Nonces { position: i32, tenant_id: &'a str, nonce: &'a [u8] });
+
+/// Locks the heads of all streams that the wants need. The answer has the streams of each want, or `None` where one
+/// of them is held elsewhere; and whatever shares a stream with such a want and comes after it is left out as well,
+/// so that nothing overtakes.
+pub(super) async fn lock(
+    session: &mut Session,
+    wants: &[Want],
+    locking: Locking,
+) -> Result<Vec<Option<Vec<StreamKey>>>, StorageError> {
+    for _ in 0..ATTEMPTS {
+        let streams = attempt(session, wants, locking).await?;
+        // A head that another process was about to create is there now, and can be waited for.
+        if locking == Locking::Skip || streams.iter().all(Option::is_some) {
+            return Ok(streams);
+        }
+    }
+    Err(StorageError::Contended)
+}
+
+async fn attempt(
+    session: &mut Session,
+    wants: &[Want],
+    locking: Locking,
+) -> Result<Vec<Option<Vec<StreamKey>>>, StorageError> {
+    let rows = session.rows(statement(wants, locking)).await?;
+    let mut streams: Vec<Vec<StreamKey>> = wants.iter().map(|want| want.needs.streams.clone()).collect();
+    let mut held = BTreeSet::new();
+    for row in &rows {
+        match located(row)? {
+            (Some(position), _, key) => {
+                let wanted = usize::try_from(position).ok().and_then(|position| streams.get_mut(position));
+                if let Some(keys) = wanted.filter(|keys| !keys.contains(&key)) {
+                    keys.push(key);
+                }
+            }
+            (None, tenant_id, key) => drop(held.insert((tenant_id, key))),
+        }
+    }
+    let mut out_of_reach = BTreeSet::new();
+    let mut reached = |want: &Want, keys: Vec<StreamKey>| {
+        let named: Vec<_> = keys.iter().map(|key| (want.tenant_id.clone(), key.clone())).collect();
+        if named.iter().all(|name| held.contains(name) && !out_of_reach.contains(name)) {
+            return Some(keys);
+        }
+        out_of_reach.extend(named);
+        None
+    };
+    Ok(wants.iter().zip(streams).map(|(want, keys)| reached(want, keys)).collect())
+}
+
+fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
+    let mut named = BTreeSet::new();
+    let (mut contexts, mut items, mut prompts, mut commands) =
+        (Named::default(), Named::default(), Named::default(), Named::default());
+    let mut nonces = Nonces::default();
+    for (position, want) in (0_i32..).zip(wants) {
+        let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
+        named.extend(needs.streams.iter().map(|key| (tenant, key.kind(), key.key())));
+        needs.context.iter().for_each(|id| contexts.add((position, tenant, id.as_str())));
+        for item in &needs.items {
+            match item {
+                ItemRef::Id(id) => items.add((position, tenant, id.as_str())),
+                ItemRef::Nonce(digest) => nonces.add((position, tenant, digest.as_bytes())),
+                ItemRef::Prompt(message_id) => prompts.add((position, tenant, message_id.as_str())),
+            }
+        }
+        let locked = needs.command.iter().filter(|_| needs.lock_command);
+        locked.for_each(|id| commands.add((position, tenant, id.as_str())));
+    }
+    let mut heads = Heads::default();
+    named.into_iter().for_each(|name| heads.add(name));
+    let query = sqlx::query(match locking {
+        Locking::Skip => SKIP,
+        Locking::Wait => WAIT,
+    });
+    commands.bind(prompts.bind(nonces.bind(items.bind(contexts.bind(heads.bind(query))))))
+}
+
+/// A row: of a want's conversation if it has a position, of a held head otherwise.
+fn located(row: &PgRow) -> Result<(Option<i32>, TenantId, StreamKey), StorageError> {
+    let position: Option<i32> = row.try_get("position").map_err(failed)?;
+    Ok((position, tenant_id(row)?, stream_key(row)?))
+}

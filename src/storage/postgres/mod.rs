@@ -1,0 +1,282 @@
+//! PostgreSQL: for many processes on one database. The heads of streams are the locks, and the clock is the database's.
+
+mod clock;
+mod columns;
+mod control;
+mod fence;
+mod identity;
+mod load;
+mod lock;
+mod preflight;
+mod read;
+mod rows;
+mod schema;
+mod session;
+mod settings;
+mod tables;
+mod transaction;
+mod upkeep;
+mod write;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection as _, PgConnection, PgPool};
+use tokio::time::timeout;
+
+use self::rows::failed;
+use self::session::{Desk, EVERYBODY};
+use self::transaction::PostgresTransaction;
+use crate::domain::canonical::Digest;
+use crate::domain::command::CommandRecord;
+use crate::domain::context::ContextRecord;
+use crate::domain::id::{
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, StreamId, TenantId,
+};
+use crate::domain::item::PendingItem;
+use crate::domain::message::MessageRecord;
+use crate::domain::principal::Principal;
+use crate::domain::time::{Clock, Timestamp};
+use crate::domain::world::StoredFrame;
+use crate::evidence::entry::{LogEntry, StreamHead};
+use crate::storage::{
+    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Page, PrincipalQuery, StorageError, Store, Tenant, Transaction,
+};
+
+pub use self::settings::PostgresSettings;
+
+/// How long a connection is waited for.
+const ACQUIRE: Duration = Duration::from_secs(5);
+/// Connections beside the writers' own, for changes of tenants and keys, and for upkeep.
+const SPARE: u32 = 2;
+
+/// A PostgreSQL database.
+pub struct PostgresStore {
+    writers: Desk,
+    readers: Desk,
+    at_once: u32,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl std::fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresStore").field("at_once", &self.at_once).finish_non_exhaustive()
+    }
+}
+
+impl PostgresStore {
+    /// Opens a database: judges the server, brings the schema up to date if that is wanted, and connects.
+    pub async fn open(settings: PostgresSettings) -> Result<Self, StorageError> {
+        let options = settings.connect_options()?;
+        let mut connection = connect(&options).await?;
+        preflight::check(&mut connection, &settings).await?;
+        schema::bring_up_to_date(&mut connection, settings.migrate).await?;
+        fence::check(&mut connection, settings.row_security).await?;
+        connection.close().await.map_err(failed)?;
+        let desk = |pool: PgPool| Desk { pool, named: !settings.pooler, fenced: settings.row_security };
+        let pool = |most: u32| PgPoolOptions::new().acquire_timeout(ACQUIRE).max_connections(most.max(1));
+        let at_once = settings.writers.max(1);
+        // Whether a connection still works shows when the transaction begins; asking before would cost a round trip.
+        let writers = pool(at_once + SPARE).test_before_acquire(false).connect_lazy_with(options.clone());
+        let readers = pool(settings.readers).connect_lazy_with(options);
+        Ok(Self { writers: desk(writers), readers: desk(readers), at_once, clock: settings.clock.clone() })
+    }
+
+    /// Brings the schema up to date and does nothing else.
+    pub async fn bring_up_to_date(settings: &PostgresSettings) -> Result<(), StorageError> {
+        let mut connection = connect(&settings.connect_options()?).await?;
+        preflight::check(&mut connection, settings).await?;
+        schema::bring_up_to_date(&mut connection, true).await?;
+        connection.close().await.map_err(failed)
+    }
+
+    /// Lets the database keep tenants apart by itself, as a second fence, or stops it. Needs the owner of the tables
+    /// and the newest schema.
+    pub async fn set_row_security(settings: &PostgresSettings, on: bool) -> Result<(), StorageError> {
+        let mut connection = connect(&settings.connect_options()?).await?;
+        fence::set(&mut connection, on).await?;
+        connection.close().await.map_err(failed)
+    }
+}
+
+async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StorageError> {
+    match timeout(ACQUIRE, PgConnection::connect_with(options)).await {
+        Ok(connected) => connected.map_err(failed),
+        Err(_) => Err(StorageError::Unavailable("no connection was made in time".to_owned())),
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError> {
+        // Connections die with the server that they led to: as many as there are may have to be let go of.
+        let mut begun = self.writers.begin().await;
+        for _ in 0..self.at_once + SPARE {
+            if !matches!(&begun, Err(session::NotBegun { stale: true, .. })) {
+                break;
+            }
+            begun = self.writers.begin().await;
+        }
+        let session = begun.map_err(|not_begun| not_begun.error)?;
+        Ok(Box::new(PostgresTransaction::new(session, self.writers.fenced, self.clock.clone())))
+    }
+
+    fn writers(&self) -> usize {
+        usize::try_from(self.at_once).unwrap_or(1)
+    }
+
+    fn spans_tenants(&self) -> bool {
+        !self.writers.fenced
+    }
+
+    async fn ping(&self) -> Result<(), StorageError> {
+        let sql = "-- postgres: ping\nSELECT 1 FROM tenants LIMIT 1";
+        self.readers.rows(EVERYBODY, sqlx::query(sql)).await.map(drop)
+    }
+
+    async fn close(&self) {
+        self.readers.pool.close().await;
+        self.writers.pool.close().await;
+    }
+
+    async fn create_tenant(&self, tenant: &Tenant) -> Result<(), StorageError> {
+        control::create_tenant(&self.writers, tenant).await
+    }
+
+    async fn tenants(&self) -> Result<Vec<Tenant>, StorageError> {
+        control::tenants(&self.readers, None).await
+    }
+
+    async fn tenant(&self, tenant_id: &TenantId) -> Result<Option<Tenant>, StorageError> {
+        Ok(control::tenants(&self.readers, Some(tenant_id)).await?.pop())
+    }
+
+    async fn set_tenant_enabled(&self, tenant_id: &TenantId, enabled: bool) -> Result<bool, StorageError> {
+        control::set_tenant_enabled(&self.writers, tenant_id, enabled).await
+    }
+
+    async fn create_key(&self, key: &ApiKey) -> Result<(), StorageError> {
+        control::create_key(&self.writers, key).await
+    }
+
+    async fn keys(&self, tenant_id: &TenantId) -> Result<Vec<ApiKey>, StorageError> {
+        control::keys(&self.readers, tenant_id).await
+    }
+
+    async fn revoke_key(&self, tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> Result<bool, StorageError> {
+        control::revoke_key(&self.writers, tenant_id, key_id, at).await
+    }
+
+    async fn find_key(&self, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError> {
+        control::find_key(&self.readers, digest).await
+    }
+
+    async fn context(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<ContextRecord>, StorageError> {
+        let sql = "-- postgres: context\nSELECT body FROM contexts WHERE tenant_id = $1 AND context_id = $2";
+        read::one(&self.readers, sql, "contexts", tenant_id, id.as_str()).await
+    }
+
+    async fn contexts(&self, tenant_id: &TenantId, query: &ContextQuery) -> Result<Page<ContextRecord>, StorageError> {
+        read::contexts(&self.readers, tenant_id, query).await
+    }
+
+    async fn item(&self, tenant_id: &TenantId, id: &ItemId) -> Result<Option<PendingItem>, StorageError> {
+        let sql = "-- postgres: item\nSELECT body FROM items WHERE tenant_id = $1 AND item_id = $2";
+        read::one(&self.readers, sql, "items", tenant_id, id.as_str()).await
+    }
+
+    async fn items_of(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Vec<PendingItem>, StorageError> {
+        let sql = "-- postgres: items_of
+            SELECT body FROM items WHERE tenant_id = $1 AND context_id = $2 ORDER BY asked_at, item_id LIMIT 1000";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str());
+        let rows = self.readers.rows(tenant_id.as_str(), query).await?;
+        rows.iter().map(|row| rows::body(row, "items")).collect()
+    }
+
+    async fn approvals(&self, tenant_id: &TenantId, query: &ApprovalQuery) -> Result<Page<PendingItem>, StorageError> {
+        read::approvals(&self.readers, tenant_id, query).await
+    }
+
+    async fn command(&self, tenant_id: &TenantId, id: &CommandId) -> Result<Option<CommandRecord>, StorageError> {
+        let sql = "-- postgres: command\nSELECT body FROM commands WHERE tenant_id = $1 AND command_id = $2";
+        read::one(&self.readers, sql, "commands", tenant_id, id.as_str()).await
+    }
+
+    async fn last_command(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<CommandRecord>, StorageError> {
+        let sql = "-- postgres: last_command
+            SELECT body FROM commands WHERE tenant_id = $1 AND context_id = $2 ORDER BY updated_at DESC LIMIT 1";
+        read::one(&self.readers, sql, "commands", tenant_id, id.as_str()).await
+    }
+
+    async fn messages(&self, tenant_id: &TenantId, keys: &[Digest]) -> Result<Vec<MessageRecord>, StorageError> {
+        read::messages(&self.readers, tenant_id, keys).await
+    }
+
+    async fn principal(&self, tenant_id: &TenantId, id: &str) -> Result<Option<Principal>, StorageError> {
+        let sql = "-- postgres: principal\nSELECT body FROM principals WHERE tenant_id = $1 AND principal_id = $2";
+        read::one(&self.readers, sql, "principals", tenant_id, id).await
+    }
+
+    async fn principals(&self, tenant_id: &TenantId, query: &PrincipalQuery) -> Result<Page<Principal>, StorageError> {
+        read::principals(&self.readers, tenant_id, query).await
+    }
+
+    async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError> {
+        let sql = "-- postgres: frame\nSELECT body FROM frames WHERE tenant_id = $1 AND context_frame_id = $2";
+        read::one(&self.readers, sql, "frames", tenant_id, id.as_str()).await
+    }
+
+    async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError> {
+        read::entries(&self.readers, tenant_id, query).await
+    }
+
+    async fn entry(&self, tenant_id: &TenantId, id: &ArtifactId) -> Result<Option<LogEntry>, StorageError> {
+        read::entry_by_id(&self.readers, tenant_id, id.as_str()).await
+    }
+
+    async fn heads(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&StreamId>,
+        limit: u32,
+    ) -> Result<Vec<StreamHead>, StorageError> {
+        let sql = "-- postgres: heads
+            SELECT stream_id AS c, seq, last_at, head_hash AS h FROM streams
+            WHERE tenant_id = $1 AND stream_id > $2 ORDER BY stream_id LIMIT $3";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(after.map_or("", |id| id.as_str()));
+        let rows = self.readers.rows(tenant_id.as_str(), query.bind(i64::from(limit))).await?;
+        rows.iter().map(rows::head).collect()
+    }
+
+    async fn stream(
+        &self,
+        tenant_id: &TenantId,
+        id: &StreamId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<LogEntry>, StorageError> {
+        read::stream(&self.readers, tenant_id, id.as_str(), after, limit).await
+    }
+
+    async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<(TenantId, ConversationId)>, StorageError> {
+        upkeep::due(&self.readers, now, limit).await
+    }
+
+    async fn postpone(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        upkeep::postpone(&self.writers, now, limit).await
+    }
+
+    async fn take_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, StorageError> {
+        upkeep::take_lease(&self.writers, self.clock.as_ref(), name, holder, seconds).await
+    }
+
+    async fn release_lease(&self, name: &str, holder: &str) -> Result<(), StorageError> {
+        upkeep::release_lease(&self.writers, name, holder).await
+    }
+
+    async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        upkeep::forget(&self.writers, now, limit).await
+    }
+}

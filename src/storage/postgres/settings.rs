@@ -1,0 +1,116 @@
+//! How to reach a PostgreSQL database, and what may be expected of it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr as _;
+use std::sync::Arc;
+
+use sqlx::postgres::PgConnectOptions;
+
+use crate::domain::time::Clock;
+use crate::storage::StorageError;
+
+/// What an address may say beside user, host, port and database. Anything else is refused: the driver would write it
+/// into the log together with its value, and start-up options do not survive a pooler.
+const PARAMETERS: [&str; 11] = [
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "application_name",
+];
+
+/// How the database is reached and used.
+#[derive(Clone)]
+pub struct PostgresSettings {
+    /// Its address, `postgres://user:password@host:port/database?sslmode=…`. Never shown.
+    pub url: String,
+    /// How many batches may be written at once.
+    pub writers: u32,
+    /// How many reads may go on at once.
+    pub readers: u32,
+    /// Whether a pooler in transaction mode stands between: nothing may then outlive a transaction on a connection.
+    pub pooler: bool,
+    /// Whether a database that may forget what it acknowledged is good enough, as it is for tests.
+    pub unsafe_durability: bool,
+    /// Whether the database itself keeps tenants apart, see [`super::PostgresStore::set_row_security`].
+    pub row_security: bool,
+    /// Whether a schema that is behind is brought up to date when the database is opened.
+    pub migrate: bool,
+    /// A clock in place of the database's, for tests.
+    pub clock: Option<Arc<dyn Clock>>,
+}
+
+impl PostgresSettings {
+    /// Settings that fit most: two writers, eight readers, no pooler.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            writers: 2,
+            readers: 8,
+            pooler: false,
+            unsafe_durability: false,
+            row_security: false,
+            migrate: true,
+            clock: None,
+        }
+    }
+
+    /// What the driver needs to connect. An error repeats nothing of the address: it may hold a password.
+    pub(super) fn connect_options(&self) -> Result<PgConnectOptions, StorageError> {
+        let refused = |what: &str| StorageError::Unavailable(format!("the address of the database {what}"));
+        let (_, parameters) = self.url.split_once('?').unwrap_or((&self.url, ""));
+        let names: BTreeSet<&str> =
+            parameters.split('&').filter(|part| !part.is_empty()).filter_map(|part| part.split('=').next()).collect();
+        if names.iter().any(|name| !PARAMETERS.contains(name)) {
+            return Err(refused(&format!("has a parameter that is none of {}", PARAMETERS.join(", "))));
+        }
+        let options = PgConnectOptions::from_str(&self.url).map_err(|_| refused("cannot be read"))?;
+        // A pooler refuses start-up parameters that it does not know; no column here is a float.
+        let options = options.extra_float_digits(None);
+        let named = options.get_application_name().is_some();
+        Ok(if named { options } else { options.application_name("cscp") })
+    }
+}
+
+impl fmt::Debug for PostgresSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresSettings")
+            .field("writers", &self.writers)
+            .field("readers", &self.readers)
+            .field("pooler", &self.pooler)
+            .field("unsafe_durability", &self.unsafe_durability)
+            .field("row_security", &self.row_security)
+            .field("migrate", &self.migrate)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(url: &str) -> String {
+        PostgresSettings::new(url).connect_options().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_address_is_read_or_refused_without_repeating_it() {
+        let settings = PostgresSettings::new("postgres://ana:secret@db.example:5433/cscp?sslmode=verify-full");
+        let options = settings.connect_options().unwrap();
+        assert_eq!((options.get_host(), options.get_port()), ("db.example", 5433));
+        assert!(!format!("{settings:?}").contains("secret"));
+        for url in
+            ["postgres://ana:secret@db:port/x", "postgres://ana@db/x?pasword=secret", "postgres://db/x?options=secret"]
+        {
+            assert!(!error(url).contains("secret") && !error(url).contains("ana"), "{url}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A transaction of the write path.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::session::{Session, WAIT};
+use super::{clock, load, lock, write};
+use crate::domain::id::{ArtifactId, ItemId, PrincipalId, TenantId};
+use crate::domain::time::{Clock, Timestamp};
+use crate::storage::{Loaded, Locking, Row, StorageError, Transaction, Want, Writes};
+
+/// A transaction that holds the heads that it has locked.
+pub(super) struct PostgresTransaction {
+    session: Session,
+    /// Whether the database has to be told whose rows these are.
+    fenced: bool,
+    /// Whose it was told last.
+    entered: Option<TenantId>,
+    clock: Option<Arc<dyn Clock>>,
+    /// The present, once it was asked for.
+    now: Option<Timestamp>,
+}
+
+impl PostgresTransaction {
+    pub(super) fn new(session: Session, fenced: bool, clock: Option<Arc<dyn Clock>>) -> Self {
+        Self { session, fenced, entered: None, clock, now: None }
+    }
+
+    async fn enter(&mut self, tenant_id: Option<&TenantId>) -> Result<(), StorageError> {
+        let Some(tenant_id) = tenant_id.filter(|_| self.fenced) else { return Ok(()) };
+        if self.entered.as_ref() != Some(tenant_id) {
+            self.session.enter(tenant_id.as_str()).await?;
+            self.entered = Some(tenant_id.clone());
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Transaction for PostgresTransaction {
+    async fn load(&mut self, wants: &[Want], locking: Locking) -> Result<Loaded, StorageError> {
+        if locking == Locking::Wait {
+            self.session.set(WAIT).await?;
+        }
+        self.enter(wants.first().map(|want| &want.tenant_id)).await?;
+        let streams = lock::lock(&mut self.session, wants, locking).await?;
+        if streams.iter().all(Option::is_none) {
+            return Ok(Loaded { streams, ..Loaded::default() });
+        }
+        load::load(&mut self.session, wants, streams).await
+    }
+
+    async fn load_more(
+        &mut self,
+        principals: &[(TenantId, PrincipalId)],
+        items: &[(TenantId, ItemId)],
+    ) -> Result<Vec<(TenantId, Row)>, StorageError> {
+        load::load_more(&mut self.session, principals, items).await
+    }
+
+    async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {
+        self.enter(Some(tenant_id)).await?;
+        let sql = "-- postgres: has_entry
+            SELECT 1 FROM log_entries WHERE tenant_id = $1 AND artifact_id = $2";
+        let rows = self.session.rows(sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str())).await?;
+        Ok(!rows.is_empty())
+    }
+
+    async fn now(&mut self) -> Result<Timestamp, StorageError> {
+        let now = clock::now(&mut self.session, self.clock.as_ref()).await?;
+        self.now = Some(now);
+        Ok(now)
+    }
+
+    async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
+        let now = match self.now {
+            Some(now) => now,
+            None => self.now().await?,
+        };
+        write::write(&mut self.session, writes, now).await
+    }
+
+    async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {
+        self.session.commit().await
+    }
+}

@@ -1,0 +1,95 @@
+//! Upkeep across tenants: what is due, what may be forgotten, and who of many processes does it.
+
+use std::sync::Arc;
+
+use super::clock;
+use super::rows::{impossible, tenant_id, text};
+use super::session::{Desk, EVERYBODY};
+use crate::domain::id::{ConversationId, TenantId};
+use crate::domain::time::{Clock, Timestamp};
+use crate::storage::StorageError;
+
+/// Conversations in which something is due.
+pub(super) async fn due(
+    desk: &Desk,
+    now: Timestamp,
+    limit: u32,
+) -> Result<Vec<(TenantId, ConversationId)>, StorageError> {
+    let sql = "-- postgres: upkeep.due
+        SELECT tenant_id, conversation_id FROM (
+            SELECT tenant_id, conversation_id FROM contexts
+                WHERE open AND sweep_after <= $1 AND expires_at <= $1
+            UNION
+            SELECT tenant_id, conversation_id FROM items WHERE state = 'open' AND expires_at <= $1
+            UNION
+            SELECT i.tenant_id, i.conversation_id FROM items AS i
+                JOIN principals AS p ON p.tenant_id = i.tenant_id AND p.principal_id = i.actor_id
+                WHERE i.state = 'open' AND i.identity_epoch <> p.identity_epoch
+        ) AS due LIMIT $2";
+    let query = sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit));
+    let rows = desk.rows(EVERYBODY, query).await?;
+    let read = |row| {
+        let conversation = text(row, "conversation_id")?;
+        let conversation = ConversationId::new(conversation).map_err(|error| impossible("contexts", &error))?;
+        Ok((tenant_id(row)?, conversation))
+    };
+    rows.iter().map(read).collect()
+}
+
+/// Moves on contexts whose time was extended since the sweeper was told when to look. What another process holds at
+/// this moment is left for the next time.
+pub(super) async fn postpone(desk: &Desk, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    let sql = "-- postgres: upkeep.postpone
+        UPDATE contexts AS c SET sweep_after = c.expires_at FROM (
+            SELECT tenant_id, context_id FROM contexts
+                WHERE open AND sweep_after <= $1 AND expires_at > $1
+                ORDER BY tenant_id, context_id LIMIT $2 FOR UPDATE SKIP LOCKED
+        ) AS extended
+        WHERE c.tenant_id = extended.tenant_id AND c.context_id = extended.context_id";
+    desk.change(EVERYBODY, sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit))).await
+}
+
+/// Deletes idempotency and dedupe rows that have served their time.
+pub(super) async fn forget(desk: &Desk, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    let claims = "-- postgres: upkeep.forget_claims
+        DELETE FROM claims WHERE (tenant_id, claim_key) IN
+            (SELECT tenant_id, claim_key FROM claims WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)";
+    let messages = "-- postgres: upkeep.forget_messages
+        DELETE FROM messages WHERE (tenant_id, message_key) IN
+            (SELECT tenant_id, message_key FROM messages WHERE keep_until <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)";
+    let mut forgotten = 0;
+    for sql in [claims, messages] {
+        let query = sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit));
+        forgotten += desk.change(EVERYBODY, query).await?;
+    }
+    Ok(forgotten)
+}
+
+/// Takes or renews a lease.
+pub(super) async fn take_lease(
+    desk: &Desk,
+    clock: Option<&Arc<dyn Clock>>,
+    name: &str,
+    holder: &str,
+    seconds: u32,
+) -> Result<bool, StorageError> {
+    // The clock is read before the row may have to be waited for: an old time takes less and for shorter.
+    let sql = "-- postgres: upkeep.take_lease
+        INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3)
+        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+        WHERE leases.holder = excluded.holder OR leases.until <= $4";
+    let mut session = desk.small_transaction().await?;
+    let now = clock::now(&mut session, clock).await?;
+    let until = now.plus_seconds(seconds);
+    let query = sqlx::query(sql).bind(name).bind(holder).bind(until.as_micros()).bind(now.as_micros());
+    let taken = session.count(query).await?;
+    session.commit().await?;
+    Ok(taken == 1)
+}
+
+/// Gives a lease back, if it is still held.
+pub(super) async fn release_lease(desk: &Desk, name: &str, holder: &str) -> Result<(), StorageError> {
+    let sql = "-- postgres: upkeep.release_lease
+        DELETE FROM leases WHERE name = $1 AND holder = $2";
+    desk.change(EVERYBODY, sqlx::query(sql).bind(name).bind(holder)).await.map(drop)
+}

@@ -1,0 +1,241 @@
+//! Writing, set by set, in one statement: whatever the batch's size, the database is asked once.
+
+use std::collections::BTreeMap;
+
+use super::identity;
+use super::rows::number;
+use super::session::Session;
+use super::tables::{
+    Claims, Commands, Contexts, Conversations, Entries, Frames, Heads, Items, Messages, Payloads, Prompts, WRITE,
+};
+use crate::domain::context::ContextRecord;
+use crate::domain::event::LastQuestion;
+use crate::domain::id::{CommandId, ContextId, ConversationId, CorrelationId, TenantId};
+use crate::domain::item::{ItemState, PendingItem};
+use crate::domain::principal::Principal;
+use crate::domain::time::Timestamp;
+use crate::evidence::entry::LogEntry;
+use crate::storage::{Row, StorageError, StoredClaim, Writes};
+
+/// The rows of a batch, table by table.
+#[derive(Default)]
+struct Batch<'a> {
+    heads: Heads<'a>,
+    conversations: Conversations<'a>,
+    contexts: Contexts<'a>,
+    items: Items<'a>,
+    prompts: BTreeMap<(&'a str, &'a str), &'a str>,
+    commands: Commands<'a>,
+    messages: Messages<'a>,
+    frames: Frames<'a>,
+    entries: Entries<'a>,
+    payloads: Payloads<'a>,
+    claims: BTreeMap<(&'a str, &'a [u8; 32]), &'a StoredClaim>,
+    principals: Vec<(&'a TenantId, &'a Principal)>,
+}
+
+/// Writes a batch. Nothing is written when one statement fails: the transaction is dropped.
+pub(super) async fn write(session: &mut Session, writes: &Writes, now: Timestamp) -> Result<(), StorageError> {
+    let batch = Batch::new(writes);
+    let heads = writes.heads.len();
+    let claims = batch.claims.len();
+    let principals = batch.principals.clone();
+    let row = session.one(batch.query(now)).await?;
+    if usize::try_from(number(&row, "heads")?) != Ok(heads) {
+        return Err(StorageError::Inconsistent { table: "streams", what: "a head that was locked is gone".to_owned() });
+    }
+    // Another process answered a request with the same key while this one was being decided.
+    if usize::try_from(number(&row, "claims")?) != Ok(claims) {
+        return Err(StorageError::Conflict);
+    }
+    identity::write(session, &principals).await
+}
+
+fn text<T: serde::Serialize>(value: &T) -> String {
+    // Every stored type writes as JSON; a body that did not would be refused when it is read.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// A count or a sequence number; none comes near the end of what fits.
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+impl<'a> Batch<'a> {
+    fn new(writes: &'a Writes) -> Self {
+        let mut batch = Self::default();
+        for (tenant_id, key, head) in &writes.heads {
+            batch.heads.add((
+                tenant_id.as_str(),
+                key.kind(),
+                key.key(),
+                head.stream_id.as_str(),
+                whole(head.seq),
+                head.hash.as_bytes(),
+                head.at.map(Timestamp::as_micros),
+            ));
+        }
+        // Ended contexts come first, see the statement.
+        let contexts = || writes.rows.iter().filter_map(|(tenant, row)| Some((tenant.as_str(), context(row)?)));
+        for open in [false, true] {
+            let wanted = contexts().filter(|(_, context)| context.state.status().is_open() == open);
+            wanted.for_each(|(tenant, context)| batch.add_context(tenant, context));
+        }
+        for (tenant_id, row) in &writes.rows {
+            batch.add_row(tenant_id, row);
+        }
+        for (tenant_id, key, claim) in &writes.claims {
+            // The last word counts, as it does where rows are written one after the other.
+            batch.claims.insert((tenant_id.as_str(), key.as_bytes()), claim);
+        }
+        for entry in &writes.entries {
+            batch.add_entry(entry);
+        }
+        batch
+    }
+
+    fn query(self, now: Timestamp) -> super::session::Query<'a> {
+        let (mut prompts, mut claims) = (Prompts::default(), Claims::default());
+        for ((tenant, message_id), item_id) in self.prompts {
+            prompts.add((tenant, message_id, item_id));
+        }
+        for ((tenant, key), claim) in self.claims {
+            claims.add((tenant, key, claim.expires_at.as_micros(), text(claim)));
+        }
+        let query = self.conversations.bind(self.heads.bind(sqlx::query(WRITE)));
+        let query = prompts.bind(self.items.bind(self.contexts.bind(query)));
+        let query = self.frames.bind(self.messages.bind(self.commands.bind(query)));
+        claims.bind(self.payloads.bind(self.entries.bind(query))).bind(now.as_micros())
+    }
+
+    fn add_row(&mut self, tenant_id: &'a TenantId, row: &'a Row) {
+        let tenant = tenant_id.as_str();
+        match row {
+            Row::Conversation(id, conversation) => {
+                let last = match &conversation.last_question {
+                    Some(LastQuestion::Item(item_id)) => Some(item_id.as_str()),
+                    Some(LastQuestion::Other) | None => None,
+                };
+                self.conversations.add((tenant, id.as_str(), last, text(conversation)));
+            }
+            Row::Context(_) => {}
+            Row::Item(item) => self.add_item(tenant, item),
+            Row::Command(command) => {
+                let updated_at = command.results.last().map_or(command.bound_at, |result| result.at);
+                self.commands.add((
+                    tenant,
+                    command.command_id.as_str(),
+                    command.idempotency_key.as_str(),
+                    command.context_id.as_str(),
+                    command.conversation_id.as_str(),
+                    updated_at.as_micros(),
+                    text(command),
+                ));
+            }
+            Row::Message(message) => {
+                let key = message.message_key.as_bytes();
+                let keep_until = message.keep_until.as_micros();
+                self.messages.add((tenant, key, message.conversation_id.as_str(), keep_until, text(message)));
+            }
+            Row::Principal(principal) => self.principals.push((tenant_id, principal)),
+            Row::Frame(stored) => {
+                let frame = &stored.frame;
+                self.frames.add((
+                    tenant,
+                    frame.context_frame_id.as_str(),
+                    frame.context_id.as_str(),
+                    frame.command_id.as_str(),
+                    frame.created_at.as_micros(),
+                    text(stored),
+                ));
+            }
+        }
+    }
+
+    fn add_context(&mut self, tenant: &'a str, context: &'a ContextRecord) {
+        self.contexts.add((
+            tenant,
+            context.context_id.as_str(),
+            context.conversation_id.as_str(),
+            context.actor_id.as_str(),
+            context.state.status().as_str(),
+            context.expires_at.as_micros(),
+            context.updated_at.as_micros(),
+            text(context),
+        ));
+    }
+
+    fn add_item(&mut self, tenant: &'a str, item: &'a PendingItem) {
+        self.items.add((
+            tenant,
+            item.item_id.as_str(),
+            item.kind().as_str(),
+            state_column(&item.state),
+            item.context_id.as_str(),
+            item.conversation_id.as_str(),
+            item.actor_id.as_str(),
+            whole(item.identity_epoch),
+            item.command().map(|command| command.command_id.as_str()),
+            item.asked_at.as_micros(),
+            item.expires_at.as_micros(),
+            item.nonce_digest.as_bytes(),
+            text(item),
+        ));
+        for message_id in item.prompts.iter().filter_map(|prompt| prompt.message_id.as_ref()) {
+            self.prompts.entry((tenant, message_id.as_str())).or_insert(item.item_id.as_str());
+        }
+    }
+
+    fn add_entry(&mut self, entry: &'a LogEntry) {
+        let header = &entry.header;
+        let (tenant, stream) = (header.tenant_id.as_str(), header.stream_id.as_str());
+        let (seq, at) = (whole(header.seq), header.at.as_micros());
+        self.entries.add((
+            tenant,
+            stream,
+            seq,
+            i64::from(header.v),
+            header.artifact_id.as_str(),
+            &header.kind,
+            at,
+            &header.policy_hash,
+            entry.payload_commitment.as_bytes(),
+            entry.prev_hash.as_bytes(),
+            entry.entry_hash.as_bytes(),
+        ));
+        let Some(body) = &entry.body else { return };
+        let about = &body.about;
+        self.payloads.add((
+            tenant,
+            stream,
+            seq,
+            at,
+            about.conversation_id.as_ref().map(ConversationId::as_str),
+            about.context_id.as_ref().map(ContextId::as_str),
+            about.command_id.as_ref().map(CommandId::as_str),
+            about.correlation_id.as_ref().map(CorrelationId::as_str),
+            body.salt.as_bytes(),
+            &body.payload,
+        ));
+    }
+}
+
+fn context(row: &Row) -> Option<&ContextRecord> {
+    match row {
+        Row::Context(context) => Some(context),
+        _ => None,
+    }
+}
+
+/// The word by which an item's state is searched.
+fn state_column(state: &ItemState) -> &'static str {
+    match state {
+        ItemState::Open => "open",
+        ItemState::Granted { .. } => "granted",
+        ItemState::Refused { .. } => "refused",
+        ItemState::Selected { .. } => "selected",
+        ItemState::Spent { .. } => "spent",
+        ItemState::Expired { .. } => "expired",
+        ItemState::Voided { .. } => "voided",
+    }
+}

@@ -8,9 +8,9 @@ mod cluster;
 use std::io::Write as _;
 use std::sync::OnceLock;
 
+use ::cscp::domain::id::Entropy as _;
+use ::cscp::system::SystemEntropy;
 pub(crate) use cluster::Cluster;
-use cscp::domain::id::Entropy as _;
-use cscp::system::SystemEntropy;
 use sqlx::{Connection as _, PgConnection};
 
 /// A setting of whoever runs the tests.
@@ -31,7 +31,7 @@ pub(crate) fn missing(why: &str) {
     say(&format!("##### NOT TESTED, because there is no PostgreSQL ({why}): what concerns it in {}", crate_name()));
 }
 
-fn crate_name() -> &'static str {
+pub(crate) fn crate_name() -> &'static str {
     env!("CARGO_CRATE_NAME")
 }
 

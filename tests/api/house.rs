@@ -13,12 +13,12 @@ use cscp::http::{HttpConfig, router};
 use cscp::packs::PackSource;
 use cscp::service::{NewKey, Service};
 use cscp::storage::committer::{Committer, Limits, Writer};
-use cscp::storage::sqlite::SqliteStore;
 use cscp::storage::{Scope, Store, Tenant};
 use cscp::system::SystemEntropy;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Got};
+use crate::place::Place;
 
 const START: i64 = 1_767_225_600_000_000;
 static COUNT: AtomicU64 = AtomicU64::new(1);
@@ -89,7 +89,7 @@ pub(crate) struct House {
     http: reqwest::Client,
     clock: TestClock,
     writer: Mutex<Option<Writer>>,
-    _folder: tempfile::TempDir,
+    _place: Place,
 }
 
 impl House {
@@ -108,11 +108,10 @@ impl House {
     /// The same under packs of one's own.
     pub(crate) async fn under(packs: &PackSource, limits: Limits, config: HttpConfig) -> Self {
         watch();
-        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new().await;
         let clock = TestClock(Arc::new(Mutex::new(START)));
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
-        let path = folder.path().join("cscp.db");
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, Arc::clone(&shared)).await.unwrap());
+        let store = place.open(Arc::clone(&shared)).await;
         let rules = Arc::new(packs.load().unwrap());
         let (committer, writer) =
             Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(SystemEntropy), limits);
@@ -122,7 +121,7 @@ impl House {
         let app = router(service.clone(), config);
         tokio::spawn(async move { axum::serve(listener, app).await });
         let writer = Mutex::new(Some(writer));
-        let house = Self { service, store, base, http: reqwest::Client::new(), clock, writer, _folder: folder };
+        let house = Self { service, store, base, http: reqwest::Client::new(), clock, writer, _place: place };
         for (tenant, pack) in [("a", "basic"), ("b", "basic"), ("s", "strong")] {
             house.tenant(tenant, pack).await;
         }

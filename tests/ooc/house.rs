@@ -22,9 +22,10 @@ use cscp::packs::PackSource;
 use cscp::service::ooc::{OocAnswer, OocRequest, Query};
 use cscp::service::{Caller, NewKey, Service, ServiceError};
 use cscp::storage::committer::{Committer, Limits};
-use cscp::storage::sqlite::SqliteStore;
 use cscp::storage::{EvidenceQuery, Scope, Store, Tenant};
 use serde_json::{Value, json};
+
+use crate::place::Place;
 
 /// What must never be in an answer to an operator.
 pub(crate) const IDEMPOTENCY_KEY: &str = "idem-CANARY-4f1c";
@@ -57,7 +58,7 @@ pub(crate) struct House {
     pub(crate) store: Arc<dyn Store>,
     clock: TestClock,
     messages: Mutex<u32>,
-    _folder: tempfile::TempDir,
+    _place: Place,
 }
 
 /// A confirmation that was asked.
@@ -72,17 +73,16 @@ pub(crate) struct Asked {
 
 impl House {
     pub(crate) async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new().await;
         let clock = TestClock(Arc::new(Mutex::new(1_767_225_600_000_000)));
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
-        let store: Arc<dyn Store> =
-            Arc::new(SqliteStore::open(&folder.path().join("cscp.db"), Arc::clone(&shared)).await.unwrap());
+        let store = place.open(Arc::clone(&shared)).await;
         let rules = Arc::new(PackSource::Shipped.load().unwrap());
         let (committer, writer) =
             Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(Counter(0)), Limits::default());
         tokio::spawn(writer.run());
         let service = Service::new(Arc::clone(&store), committer, rules, shared, Box::new(Counter(1 << 32)));
-        Self { service, store, clock, messages: Mutex::new(0), _folder: folder }
+        Self { service, store, clock, messages: Mutex::new(0), _place: place }
     }
 
     pub(crate) async fn tenant(&self, id: &str, pack: &str) -> Arc<Tenant> {

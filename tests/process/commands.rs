@@ -6,7 +6,6 @@ use std::process::Output;
 use std::time::Duration;
 
 use serde_json::Value;
-use sqlx::Connection as _;
 
 use crate::caller::{Caller, Sent, hello};
 use crate::folder::{Folder, TENANT, complained, cscp, printed, repository};
@@ -98,8 +97,8 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-#[test]
-fn a_broken_policy_is_named_by_file_and_line() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broken_policy_is_named_by_file_and_line() {
     let folder = Folder::empty();
     copy_files(&repository().join("policies"), folder.path());
     let path = folder.path().join("basic.yaml");
@@ -113,7 +112,7 @@ fn a_broken_policy_is_named_by_file_and_line() {
     let printed = printed(&output);
     assert!(printed.starts_with(&format!("basic.yaml:{line}:")) && printed.contains("/confirmation"), "{printed}");
     expect_failure(&folder.run(&["--policies", here, "--listen", "127.0.0.1:0"]), &format!("basic.yaml:{line}:"));
-    assert!(!folder.database().exists(), "a server without policies touches no database");
+    assert!(folder.is_untouched().await, "a server without policies touches no database");
 }
 
 #[test]
@@ -150,13 +149,10 @@ async fn verify_names_the_entry_that_was_changed() {
     server.stop().await;
     folder.expect_sound().await;
 
-    let mut sql = folder.sql().await;
-    let sought = "SELECT artifact_id FROM log_entries WHERE seq = 4";
-    let artifact: String = sqlx::query_scalar(sought).fetch_one(&mut sql).await.unwrap();
-    let changed = "UPDATE log_payloads SET payload = replace(payload, 'ordinary_message', 'nonce_and_quote') \
-                   WHERE seq = 4";
-    assert_eq!(sqlx::query(changed).execute(&mut sql).await.unwrap().rows_affected(), 1);
-    sql.close().await.unwrap();
+    let artifact = folder.changed("SELECT artifact_id FROM log_entries WHERE seq = 4").await;
+    let change = "UPDATE log_payloads SET payload = replace(payload, 'ordinary_message', 'nonce_and_quote') \
+                  WHERE seq = 4 RETURNING payload";
+    assert!(folder.changed(change).await.contains("nonce_and_quote"));
 
     let output = folder.run(&["verify", "--json"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::caller::Caller;
-use crate::folder::{Folder, say};
+use crate::folder::Folder;
+use crate::postgres::say;
 use crate::server::Server;
 use crate::talk::Talk;
 use crate::waiting::pass;

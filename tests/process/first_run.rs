@@ -1,15 +1,22 @@
-//! The first run in an empty folder: nothing is configured, and what is printed works when it is pasted.
+//! The first run in an empty folder: nothing is configured, and what is printed works when it is pasted. On
+//! PostgreSQL the database's address is configured, and nothing else.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use crate::folder::{Folder, cscp, has_tool, printed, program};
+use crate::leg;
 use crate::server::Server;
 
 fn start(folder: &Folder) -> Server {
     let arguments = ["--listen", "127.0.0.1:0", "--metrics-listen", "off"];
-    Server::spawn(cscp().current_dir(folder.path()).args(arguments))
+    let mut command = cscp();
+    command.current_dir(folder.path()).args(arguments);
+    if leg::on_postgres() {
+        command.arg("--database").arg(folder.database());
+    }
+    Server::spawn(&mut command)
 }
 
 /// The keys that a text shows.
@@ -49,7 +56,7 @@ fn pasted(command: &str) -> (String, Value) {
 async fn an_empty_folder_is_all_it_takes() {
     let folder = Folder::empty();
     let server = start(&folder);
-    assert!(folder.path().join("data").join("cscp.db").is_file());
+    assert_eq!(folder.path().join("data").join("cscp.db").is_file(), !leg::on_postgres());
     let said = server.said();
     assert_eq!(keys(&said).len(), 3, "{said}");
     let commands = curl_lines(&said);

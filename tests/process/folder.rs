@@ -1,12 +1,15 @@
 //! A folder of its own for each test, and the program run in it by hand.
 
-use std::io::Write as _;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use sqlx::{Connection as _, SqliteConnection};
+use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use tempfile::TempDir;
+
+use crate::postgres::say;
+use crate::{leg, postgres};
 
 /// The tenant of all tests.
 pub(crate) const TENANT: &str = "shop";
@@ -40,13 +43,21 @@ pub(crate) fn cscp() -> Command {
 /// Where the program under test is.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_cscp");
 
-/// A folder that goes away with the test.
-pub(crate) struct Folder(TempDir);
+/// A folder that goes away with the test, and the address of a database if it has none in it.
+pub(crate) struct Folder {
+    folder: TempDir,
+    url: Option<String>,
+}
 
 impl Folder {
     /// An empty one.
     pub(crate) fn empty() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        let url = leg::on_postgres().then(|| {
+            // Called from within a runtime, too, where this thread must not wait for another one's.
+            let made = std::thread::spawn(|| tokio::runtime::Runtime::new().unwrap().block_on(postgres::database()));
+            made.join().unwrap().expect("a PostgreSQL, because this leg was asked for")
+        });
+        Self { folder: tempfile::tempdir().unwrap(), url }
     }
 
     /// One with a database and the tenant of all tests in it.
@@ -57,11 +68,24 @@ impl Folder {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 
-    pub(crate) fn database(&self) -> PathBuf {
+    /// Where the database is, as the program is told.
+    pub(crate) fn database(&self) -> OsString {
+        self.url.as_ref().map_or_else(|| self.file().into(), OsString::from)
+    }
+
+    fn file(&self) -> PathBuf {
         self.path().join("test.db")
+    }
+
+    /// Whether the program has put anything into the database.
+    pub(crate) async fn is_untouched(&self) -> bool {
+        let Some(url) = &self.url else { return !self.file().exists() };
+        let mut sql = PgConnection::connect(url).await.unwrap();
+        let tables = "SELECT count(*) FROM pg_tables WHERE schemaname <> ALL ('{pg_catalog,information_schema}')";
+        sqlx::query_scalar::<_, i64>(tables).fetch_one(&mut sql).await.unwrap() == 0
     }
 
     /// Runs a command on the folder's database.
@@ -89,18 +113,26 @@ impl Folder {
         self.new_key(kind)["key"].as_str().unwrap().to_owned()
     }
 
-    /// The database itself, past the program.
-    pub(crate) async fn sql(&self) -> SqliteConnection {
-        SqliteConnection::connect(&format!("sqlite:{}", self.database().display())).await.unwrap()
+    async fn sqlite(&self) -> SqliteConnection {
+        SqliteConnection::connect(&format!("sqlite:{}", self.file().display())).await.unwrap()
     }
 
-    /// Has the program follow every chain and SQLite look at every page.
+    /// Changes the database itself, past the program, with a statement that returns one text.
+    pub(crate) async fn changed(&self, sql: &'static str) -> String {
+        if let Some(url) = &self.url {
+            let mut connection = PgConnection::connect(url).await.unwrap();
+            sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap()
+        } else {
+            sqlx::query_scalar(sql).fetch_one(&mut self.sqlite().await).await.unwrap()
+        }
+    }
+
+    /// Has the program follow every chain, and SQLite look at every page.
     pub(crate) async fn expect_sound(&self) {
         assert!(self.done(&["verify"]).contains("Every chain holds."));
-        let mut sql = self.sql().await;
-        let found: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut sql).await.unwrap();
-        sql.close().await.unwrap();
-        assert_eq!(found, "ok");
+        if self.url.is_none() {
+            assert_eq!(self.changed("PRAGMA integrity_check").await, "ok");
+        }
     }
 }
 
@@ -127,9 +159,4 @@ pub(crate) fn has_tool(name: &str, untested: &str) -> bool {
         say(&format!("##### NOT TESTED, because there is no {name}: {untested}"));
     }
     found
-}
-
-/// Says something in the run's output whether the test passes or not; what is printed is kept back when it does.
-pub(crate) fn say(text: &str) {
-    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
 }

@@ -8,9 +8,16 @@ mod disk;
 mod first_run;
 mod folder;
 mod ledger;
+#[path = "../postgres/leg.rs"]
+mod leg;
 mod logs;
+#[path = "../postgres/mod.rs"]
+mod postgres;
 mod server;
 mod sharing;
 mod stopping;
 mod talk;
 mod waiting;
+
+/// What the PostgreSQL of these tests is set to: what it is set to anywhere.
+const SERVER: &[&str] = &[];

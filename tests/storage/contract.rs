@@ -296,8 +296,8 @@ async fn readers_have_a_chain_of_their_own() {
 async fn a_loud_tenant_fills_its_own_line_and_no_other() {
     let limits = Limits { queued: 100, queued_per_tenant: 4, batch: 1 };
     let house = House::with(limits).await;
-    // Nothing is committed while another connection holds the write lock.
-    let held = house.store.begin().await.unwrap();
+    // Nothing of the loud tenant's is committed while somebody else holds its conversation.
+    let held = house.hold(&Operation::Ingest(Box::new(house.message("held", &json!({"text": "hello"}))))).await;
     let submit = |tenant: &std::sync::Arc<cscp::storage::Tenant>, n: usize| {
         let operation = Operation::Ingest(Box::new(house.message(&format!("wamid.{n}"), &json!({"text": "hello"}))));
         let submission = cscp::storage::committer::Submission { tenant: tenant.clone(), operation, claim: None };

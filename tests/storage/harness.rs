@@ -1,28 +1,32 @@
 //! A house over a temporary database, with a clock and entropy that tests hold in their hands.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
 
 use cscp::domain::canonical::{Digest, Purpose, canonical, commit, keyed};
 use cscp::domain::id::{
     AttemptId, Channel, CommandId, CommandName, ContextId, ConversationId, Entropy, IdempotencyKey, ItemId, MessageId,
     PrincipalId, TenantId,
 };
-use cscp::domain::message::{Direction, MessageEvent, MessageKind};
+use cscp::domain::message::{Direction, MessageEvent, MessageKind, message_key};
 use cscp::domain::operation::{Answer, Ask, AskWhat, Bind, CommandSpec, Envelope, Operation, Target};
 use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::packs::PackSource;
 use cscp::storage::committer::{Busy, Committed, Committer, Limits, Submission};
-use cscp::storage::sqlite::SqliteStore;
-use cscp::storage::{Claim, Store, Tenant};
+use cscp::storage::{Claim, Locking, Store, Tenant, Transaction, Want};
 use serde_json::{Value, json};
-use tempfile::TempDir;
+use sqlx::{Connection as _, PgConnection};
+
+use crate::place::Place;
 
 /// 2026-01-01T00:00:00.123456Z: not a whole second, so that lost precision shows.
 const START: i64 = 1_767_225_600_123_456;
+
+/// A writer that was given an operation has reached the lock by then, or never will.
+const WAITS_WITHIN: Duration = Duration::from_secs(20);
 
 /// A clock that moves when it is told to.
 #[derive(Debug)]
@@ -60,7 +64,7 @@ pub(crate) struct House {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) tenant: Arc<Tenant>,
     pub(crate) other: Arc<Tenant>,
-    folder: Arc<TempDir>,
+    pub(crate) place: Place,
 }
 
 fn tenant(name: &str, key: u8) -> Tenant {
@@ -80,36 +84,64 @@ impl House {
     }
 
     pub(crate) async fn with(limits: Limits) -> Self {
-        let folder = Arc::new(tempfile::tempdir().unwrap());
         let clock = Arc::new(ManualClock(AtomicI64::new(START)));
-        let house = Self::open(folder, clock, limits).await;
+        let house = Self::open(Place::new().await, clock, limits).await;
         house.store.create_tenant(&house.tenant).await.unwrap();
         house.store.create_tenant(&house.other).await.unwrap();
         house
     }
 
-    async fn open(folder: Arc<TempDir>, clock: Arc<ManualClock>, limits: Limits) -> Self {
+    async fn open(place: Place, clock: Arc<ManualClock>, limits: Limits) -> Self {
         let shared: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
-        let file = folder.path().join("test.db");
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&file, shared).await.unwrap());
+        let store = place.open(shared).await;
         let rules = Arc::new(PackSource::Shipped.load().unwrap());
         let seed = u64::try_from(clock.now().as_micros()).unwrap();
         let (committer, writer) =
             Committer::new(Arc::clone(&store), rules, Box::new(SeededEntropy(seed * 1_000)), limits);
         tokio::spawn(writer.run());
-        Self { store, committer, clock, tenant: Arc::new(tenant("a", 1)), other: Arc::new(tenant("b", 2)), folder }
+        Self { store, committer, clock, tenant: Arc::new(tenant("a", 1)), other: Arc::new(tenant("b", 2)), place }
     }
 
-    /// Stops everything and opens the same file again, as after a restart.
+    /// Stops everything and opens the same database again, as after a restart.
     pub(crate) async fn reopen(self) -> Self {
         self.committer.stop();
         self.store.close().await;
         self.clock.pass(1);
-        Self::open(self.folder, self.clock, Limits::default()).await
+        Self::open(self.place, self.clock, Limits::default()).await
     }
 
-    pub(crate) fn file(&self) -> PathBuf {
-        self.folder.path().join("test.db")
+    /// Locks what an operation needs, as another process would that is deciding; dropping it lets go.
+    pub(crate) async fn hold(&self, operation: &Operation) -> Box<dyn Transaction> {
+        let key = &self.tenant.key;
+        let needs = operation.needs(|message| message_key(key, &message.channel, &message.message_id));
+        let want = Want { tenant_id: self.tenant.tenant_id.clone(), needs, claim: None };
+        let store = match &self.place {
+            // There is one write lock, whoever asks for it.
+            Place::File(_) => Arc::clone(&self.store),
+            Place::Server(_) => self.place.open(Arc::<ManualClock>::clone(&self.clock)).await,
+        };
+        let mut transaction = store.begin().await.unwrap();
+        transaction.load(&[want], Locking::Wait).await.unwrap();
+        transaction
+    }
+
+    /// Waits until somebody waits for a lock.
+    pub(crate) async fn until_somebody_waits(&self) {
+        let Place::Server(url) = &self.place else {
+            // Nobody else sees who waits for the file. It takes so many turns to get there, and fewer harm nobody.
+            for _ in 0..50 {
+                tokio::task::yield_now().await;
+            }
+            return;
+        };
+        let mut sql = PgConnection::connect(url).await.unwrap();
+        let begun = Instant::now();
+        let seen = "SELECT EXISTS (SELECT FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock')";
+        while !sqlx::query_scalar::<_, bool>(seen).fetch_one(&mut sql).await.unwrap() {
+            assert!(begun.elapsed() < WAITS_WITHIN, "nobody waits");
+        }
+        sql.close().await.unwrap();
     }
 
     pub(crate) async fn submit(&self, operation: Operation, claim: Option<Claim>) -> Result<Committed, Busy> {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::{House, code};
 
-/// Holds the write lock, lets an operation queue behind it, lets the deadline pass, and releases.
+/// Holds what an answer needs, lets the answer queue behind it, lets the deadline pass, and releases.
 #[tokio::test]
 async fn an_answer_that_waited_for_the_lock_past_its_deadline_is_too_late() {
     for round in 0..20 {
@@ -14,13 +14,12 @@ async fn an_answer_that_waited_for_the_lock_past_its_deadline_is_too_late() {
         let context_id = house.context().await;
         let (_, buttons) = house.ask(&context_id, "k").await;
         house.clock.pass_seconds(299);
-        let held = house.store.begin().await.unwrap();
         let message = house.message(&format!("wamid.{round}"), &json!({"button_id": buttons[0]}));
-        let waiting = house.answer(Operation::Ingest(Box::new(message)));
+        let answer = Operation::Ingest(Box::new(message));
+        let held = house.hold(&answer).await;
+        let waiting = house.answer(answer);
         let release = async {
-            for _ in 0..50 {
-                tokio::task::yield_now().await;
-            }
+            house.until_somebody_waits().await;
             house.clock.pass_seconds(1);
             drop(held);
         };
@@ -35,12 +34,11 @@ async fn a_binding_that_waited_for_the_lock_past_bind_by_is_refused() {
     let context_id = house.context().await;
     let (_, buttons) = house.ask(&context_id, "k").await;
     assert_eq!(code(&house.post("wamid.yes", json!({"button_id": buttons[0]})).await), "confirmed");
-    let held = house.store.begin().await.unwrap();
-    let waiting = house.answer(House::bind(&context_id, "k", "one"));
+    let bind = House::bind(&context_id, "k", "one");
+    let held = house.hold(&bind).await;
+    let waiting = house.answer(bind);
     let release = async {
-        for _ in 0..50 {
-            tokio::task::yield_now().await;
-        }
+        house.until_somebody_waits().await;
         house.clock.pass_seconds(60);
         drop(held);
     };

@@ -12,9 +12,8 @@ use ::cscp::domain::time::{Clock, Timestamp};
 use ::cscp::http::HttpConfig;
 use ::cscp::packs::PackSource;
 use ::cscp::service::{NewKey, Service};
+use ::cscp::storage::Tenant;
 use ::cscp::storage::committer::{Committer, Limits};
-use ::cscp::storage::sqlite::SqliteStore;
-use ::cscp::storage::{Store, Tenant};
 use ::cscp::system::SystemEntropy;
 use async_trait::async_trait;
 use axum::Router;
@@ -28,6 +27,7 @@ use tower::ServiceExt;
 use crate::bench::{Answered, SECRET, TOKEN, signature};
 use crate::cscp::Cscp;
 use crate::outside::{NotSent, Orders, Sender, Sent};
+use crate::place::Place;
 use crate::server::App;
 use crate::shop::Shop;
 use crate::tasks::Tasks;
@@ -78,7 +78,7 @@ pub(crate) struct House {
     handler: String,
     admin: String,
     http: reqwest::Client,
-    _folder: tempfile::TempDir,
+    _place: Place,
 }
 
 /// A webhook process in front of it.
@@ -110,11 +110,10 @@ impl Orders for Outside {
 
 impl House {
     pub(crate) async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new().await;
         let clock = Arc::new(TestClock(AtomicI64::new((SENT + 5) * 1_000_000)));
         let shared: Arc<dyn Clock> = Arc::<TestClock>::clone(&clock);
-        let file = folder.path().join("cscp.db");
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&file, Arc::clone(&shared)).await.unwrap());
+        let store = place.open(Arc::clone(&shared)).await;
         let rules = Arc::new(PackSource::Shipped.load().unwrap());
         let (committer, writer) =
             Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(SystemEntropy), Limits::default());
@@ -146,7 +145,7 @@ impl House {
             .layer(from_fn_with_state((Arc::clone(&record), keys[0].clone()), watch));
         tokio::spawn(async move { axum::serve(listener, router).await });
         let [handler, admin] = keys.try_into().unwrap();
-        Self { record, clock, base, handler, admin, http: reqwest::Client::new(), _folder: folder }
+        Self { record, clock, base, handler, admin, http: reqwest::Client::new(), _place: place }
     }
 
     /// A webhook process: it remembers nothing of what another one did.

@@ -30,10 +30,19 @@ mod bench;
 mod deliveries;
 mod fixtures;
 mod house;
+#[path = "../postgres/leg.rs"]
+mod leg;
 mod logs;
 mod mutations;
 mod normalisation;
+#[path = "../postgres/place.rs"]
+mod place;
+#[path = "../postgres/mod.rs"]
+mod postgres;
 mod real;
 mod shop_flow;
 mod signatures;
 mod stub;
+
+/// What the PostgreSQL of these tests is set to: none of them takes its power away.
+const SERVER: &[&str] = &["fsync = off", "full_page_writes = off", "autovacuum = off"];

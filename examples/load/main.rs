@@ -1,110 +1,194 @@
-//! Load for a running server: conversations that are played step by step, each answer checked.
+//! Load for one or several running servers: conversations that are played as a webhook handler would, each answer
+//! checked.
 //!
 //! `cargo run --release --example load -- --url http://127.0.0.1:8080 --key cscp_… --clients 64 --seconds 10`
 //!
-//! Closed loop: each client sends its next request when the last one is answered. A conversation says something
-//! ordinary, is asked for a confirmation, says yes, and has its command bound and its result recorded; one message in
-//! twenty is delivered twice. An answer other than the expected one counts as an error. See `docs/PERFORMANCE.md`.
+//! README.md beside this file explains every option and every number that is printed.
 
+mod answer;
+mod body;
+mod cast;
+mod check;
+mod histogram;
+mod live;
 mod machine;
-mod play;
+mod options;
+mod preload;
+mod random;
+mod report;
+mod response;
+mod sample;
+mod stage;
 mod tally;
+mod turn;
+mod watch;
 mod wire;
+mod worker;
 
-use std::path::PathBuf;
+use std::cell::{Cell, RefCell};
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use cscp::domain::time::Clock;
+use cscp::system::SystemClock;
 
-use machine::{file_bytes, processor_seconds, resident_bytes};
-use play::Client;
-use tally::Tally;
+use cast::{Cast, Names, Size};
+use live::Live;
+use options::Options;
+use random::Arrivals;
+use report::Report;
+use sample::{Binding, Sample};
+use stage::Stage;
+use tally::{Tally, sum};
+use watch::Watched;
+use wire::Server;
+use worker::{Loop, Span, sequence, work};
 
-/// Drives a running server and measures it.
-#[derive(Debug, Clone, Parser)]
-struct Options {
-    /// The server: plain HTTP
-    #[arg(long, default_value = "http://127.0.0.1:8080")]
-    url: String,
-
-    /// An API key of the kind handler
-    #[arg(long)]
-    key: String,
-
-    /// How many requests are under way at once
-    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    clients: u32,
-
-    /// How long to go on; what was begun is finished
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    seconds: u64,
-
-    /// Over how many conversations the clients spread; fewer than clients means that they share
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    conversations: u32,
-
-    /// The server's process: prints the memory it holds and the processor time it uses
-    #[arg(long)]
-    pid: Option<u32>,
-
-    /// The server's SQLite file: prints how much it and its log grew
-    #[arg(long)]
-    database: Option<PathBuf>,
-}
+/// How many acknowledged bindings are looked up afterwards.
+const LOOKED_UP: u32 = 1_000;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    // One thread: the client shares the machine with the server and should take little of it.
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&error.to_string()),
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("load: {what}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let addresses = options.addresses()?;
+    let shown = options.progress || std::io::stderr().is_terminal();
+    let threads = options.threads.min(options.at_once());
+    let size = Size {
+        conversations: options.conversations,
+        at_once: options.at_once(),
+        hot_share: options.hot_share,
+        threads,
     };
-    match runtime.block_on(run(&options)) {
-        Ok(tally) if tally.errors() == 0 => ExitCode::SUCCESS,
-        Ok(tally) => fail(&format!("{} answers were not the expected ones", tally.errors())),
-        Err(what) => fail(&what),
+    // A name that no earlier run used.
+    let names = Names::new(&format!("{:x}", SystemClock.now().as_micros()), size);
+    let servers = |key: &str| Rc::new(addresses.iter().map(|address| Server::new(address, key)).collect::<Vec<_>>());
+    let mut watched = Watched::new(&options.watch)?;
+
+    // Connections belong to the runtime that opened them, so each of these takes fresh ones.
+    let preloaded = alone(async {
+        let servers = servers(&options.key);
+        check::answers(&servers).await?;
+        match options.preload {
+            0 => Ok(None),
+            count => preload::preload(&servers, &names, count, shown).await.map(Some),
+        }
+    })?;
+
+    let live = Arc::new(Live::new(shown));
+    let begin = Instant::now();
+    let warmup = Duration::from_secs(options.warmup);
+    let counted_from = begin + warmup;
+    let span = Span { begin, until: counted_from + Duration::from_secs(options.seconds) };
+    let (ended, end) = mpsc::channel();
+    let display = shown.then(|| {
+        let live = Arc::clone(&live);
+        std::thread::spawn(move || live.show(warmup, &end))
+    });
+    let worker =
+        Worker { options: options.clone(), addresses: addresses.clone(), names, size, live, counted_from, span };
+    let workers: Vec<_> = (0..threads).map(|thread| worker.clone().spawn(thread)).collect();
+    std::thread::sleep(counted_from.saturating_duration_since(Instant::now()));
+    watched.begin();
+    let (mut tally, mut bindings) = (Tally::default(), Vec::new());
+    for worker in workers {
+        let (counted, bound) = worker.join().map_err(|_| "a thread has failed".to_owned())??;
+        tally.add(counted);
+        bindings.extend(bound);
+    }
+    let seconds = counted_from.elapsed().as_secs_f64();
+    watched.end();
+    drop(ended);
+    if let Some(display) = display {
+        display.join().map_err(|_| "the display has failed".to_owned())?;
+    }
+    let auditors = options.verify_key.as_deref().map(&servers);
+    let checked = alone(check::look_up(servers(&options.key), auditors, bindings))?;
+    let report = Report { options, tally: &tally, seconds, watched: &watched, preloaded, checked: &checked };
+    if let Err(error) = write!(std::io::stdout(), "{report}") {
+        return Err(format!("the report could not be written: {error}"));
+    }
+    if let Some(path) = &options.json {
+        let text = format!("{:#}\n", report.json());
+        std::fs::write(path, text).map_err(|error| format!("the result could not be written: {error}"))?;
+    }
+    verdict(&tally, checked.is_right())
+}
+
+/// Whether the run is worth anything: refusals for want of room are a result, wrong answers are not.
+fn verdict(tally: &Tally, checked: bool) -> Result<(), String> {
+    match sum(&tally.wrong) {
+        0 if !checked => Err("what was acknowledged is not what is there".to_owned()),
+        0 if tally.requests() == 0 => Err("nothing was answered".to_owned()),
+        0 => Ok(()),
+        wrong => Err(format!("{wrong} answers were not the expected ones")),
     }
 }
 
-fn fail(what: &str) -> ExitCode {
-    eprintln!("load: {what}");
-    ExitCode::FAILURE
+/// Runs something on this thread.
+fn alone<T>(what: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    tokio::task::LocalSet::new().block_on(&runtime, what)
 }
 
-async fn run(options: &Options) -> Result<Tally, String> {
-    let address = options.url.strip_prefix("http://").ok_or("the address has to begin with http://")?;
-    let address = address.trim_end_matches('/').to_owned();
-    let (memory, bytes) = (options.pid.and_then(resident_bytes), options.database.as_deref().map(file_bytes));
-    let worked = options.pid.and_then(processor_seconds);
-    let began = Instant::now();
-    let until = began + Duration::from_secs(options.seconds);
-    let run_name = play::run_name();
-    let mut clients = Vec::new();
-    for number in 0..options.clients {
-        let mut client = Client::new(&run_name, number, options.clients, options.conversations);
-        let (address, key) = (address.clone(), options.key.clone());
-        clients.push(tokio::spawn(async move { client.play(&address, &key, until).await }));
+/// What a thread needs to know.
+#[derive(Clone)]
+struct Worker {
+    options: Options,
+    addresses: Vec<String>,
+    names: Names,
+    size: Size,
+    live: Arc<Live>,
+    counted_from: Instant,
+    span: Span,
+}
+
+type Worked = Result<(Tally, Vec<Binding>), String>;
+
+impl Worker {
+    fn spawn(self, thread: u32) -> JoinHandle<Worked> {
+        std::thread::spawn(move || self.work(thread))
     }
-    let mut tally = Tally::default();
-    for client in clients {
-        tally.add(client.await.map_err(|error| error.to_string())?);
+
+    fn work(self, thread: u32) -> Worked {
+        let (options, threads) = (&self.options, self.size.threads);
+        let share = |of: u32| of.saturating_sub(thread).div_ceil(threads);
+        let how = match options.rate {
+            Some(rate) => {
+                let arrivals = Arrivals::new(sequence(options.seed, 1, thread), rate / f64::from(threads));
+                Loop::Open(arrivals, share(options.max_inflight))
+            }
+            None => Loop::Closed(share(options.clients)),
+        };
+        let size = usize::try_from(share(LOOKED_UP)).unwrap_or(0);
+        let stage = Rc::new(Stage {
+            servers: self.addresses.iter().map(|address| Server::new(address, &options.key)).collect(),
+            prefix: format!("{}-{thread}", self.names.run()),
+            names: self.names,
+            mix: options.mix.clone(),
+            random: RefCell::new(sequence(options.seed, 2, thread)),
+            tally: RefCell::default(),
+            sample: RefCell::new(Sample::new(size, sequence(options.seed, 3, thread))),
+            live: self.live,
+            counted_from: self.counted_from,
+            retries: options.retries,
+            turns: Cell::new(0),
+        });
+        work(&stage, Cast::new(self.size, thread), how, self.span)?;
+        let bindings = stage.sample.borrow_mut().take();
+        Ok((stage.tally.take(), bindings))
     }
-    let took = began.elapsed().as_secs_f64();
-    println!("{} clients, {} conversations, {took:.1} s", options.clients, options.conversations);
-    tally.print(took);
-    if let (Some(before), Some(after)) = (memory, options.pid.and_then(resident_bytes)) {
-        println!("memory: {:.1} MiB before, {:.1} MiB after", machine::mebibytes(before), machine::mebibytes(after));
-    }
-    if let (Some(before), Some(after)) = (worked, options.pid.and_then(processor_seconds)) {
-        let micros = (after - before) * 1e6 / f64::from(u32::try_from(tally.requests().max(1)).unwrap_or(u32::MAX));
-        println!("processor: {:.2} s, {micros:.0} µs per request", after - before);
-    }
-    if let (Some(before), Some(path)) = (bytes, options.database.as_deref()) {
-        let after = file_bytes(path);
-        let grown = after.saturating_sub(before);
-        let exchanges = tally.exchanges().max(1);
-        println!("database: {:.1} MiB, grown by {} bytes per exchange", machine::mebibytes(after), grown / exchanges);
-    }
-    Ok(tally)
 }

@@ -1,68 +1,115 @@
-//! Just enough HTTP/1.1 to measure a server without measuring the client: one connection, one request at a time.
+//! Just enough HTTP/1.1 to measure a server without measuring the client: kept connections, one request at a time on
+//! each.
 
+use std::cell::RefCell;
 use std::io::{Error, ErrorKind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long an answer may take before the run is called off.
+use crate::response::{Response, read};
+
+/// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(35);
+/// A connection that was free for longer is not trusted: a server or a balancer may be about to close it.
+const STALE: Duration = Duration::from_secs(20);
 
 /// One request.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     /// The method.
     pub(crate) method: &'static str,
     /// The path.
     pub(crate) path: &'a str,
-    /// The body.
-    pub(crate) body: &'a Value,
+    /// The body: JSON, or nothing.
+    pub(crate) body: &'a str,
     /// The `Idempotency-Key`, where one is needed.
     pub(crate) claim: Option<&'a str>,
 }
 
-/// A connection that is kept.
-pub(crate) struct Connection {
-    stream: TcpStream,
-    host: String,
-    key: String,
-    received: Vec<u8>,
-    chunk: Vec<u8>,
-}
-
-impl Connection {
-    /// Connects.
-    pub(crate) async fn open(address: &str, key: &str) -> Result<Self, Error> {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        Ok(Self { stream, host: address.to_owned(), key: key.to_owned(), received: Vec::new(), chunk: vec![0; 16_384] })
+impl<'a> Request<'a> {
+    /// A `POST` without an `Idempotency-Key`.
+    pub(crate) fn post(path: &'a str, body: &'a str) -> Self {
+        Self { method: "POST", path, body, claim: None }
     }
 
-    /// Sends a request and reads its answer: status and body.
-    pub(crate) async fn call(&mut self, request: &Request<'_>) -> Result<(u16, Value), Error> {
-        let body = request.body.to_string();
-        let claim = request.claim.map(|claim| format!("Idempotency-Key: {claim}\r\n")).unwrap_or_default();
-        let text = format!(
-            "{} {} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n{claim}\
-             Content-Length: {}\r\n\r\n{body}",
-            request.method,
-            request.path,
-            self.host,
-            self.key,
-            body.len()
-        );
+    /// A `GET`.
+    pub(crate) fn get(path: &'a str) -> Self {
+        Self { method: "GET", path, body: "", claim: None }
+    }
+}
+
+/// A server and the connections to it that are free at the moment.
+pub(crate) struct Server {
+    address: String,
+    key: String,
+    /// The one used last is on top, so what is not needed grows stale at the bottom.
+    free: RefCell<Vec<(Connection, Instant)>>,
+}
+
+impl Server {
+    /// The server at `host:port`, called with this key.
+    pub(crate) fn new(address: &str, key: &str) -> Self {
+        Self { address: address.to_owned(), key: key.to_owned(), free: RefCell::default() }
+    }
+
+    /// Sends a request over a connection that nobody uses. One that fails is thrown away.
+    pub(crate) async fn call(&self, request: &Request<'_>) -> Result<Response, Error> {
         let exchange = async {
-            self.send(text.as_bytes()).await?;
-            self.receive().await
+            let free = self.free.borrow_mut().pop();
+            let mut connection = match free {
+                Some((connection, since)) if since.elapsed() < STALE => connection,
+                _ => Connection::open(&self.address).await?,
+            };
+            connection.send(&self.text(request)).await?;
+            let response = connection.receive().await?;
+            if !response.closes {
+                self.free.borrow_mut().push((connection, Instant::now()));
+            }
+            Ok(response)
         };
         timeout(PATIENCE, exchange).await.map_err(|_| Error::from(ErrorKind::TimedOut))?
     }
 
-    async fn send(&self, mut bytes: &[u8]) -> Result<(), Error> {
+    fn text(&self, request: &Request<'_>) -> String {
+        let Request { method, path, body, claim } = *request;
+        let (address, key, length) = (&self.address, &self.key, body.len());
+        let mut text = String::with_capacity(256 + path.len() + length);
+        for part in [method, " ", path, " HTTP/1.1\r\nHost: ", address, "\r\nAuthorization: Bearer ", key, "\r\n"] {
+            text.push_str(part);
+        }
+        if let Some(claim) = claim {
+            text.extend(["Idempotency-Key: ", claim, "\r\n"]);
+        }
+        if method == "GET" {
+            text.push_str("\r\n");
+        } else {
+            text.push_str("Content-Type: application/json\r\nContent-Length: ");
+            text.extend([length.to_string().as_str(), "\r\n\r\n", body]);
+        }
+        text
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    received: Vec<u8>,
+    piece: Vec<u8>,
+}
+
+impl Connection {
+    async fn open(address: &str) -> Result<Self, Error> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, received: Vec::new(), piece: vec![0; 16_384] })
+    }
+
+    async fn send(&self, text: &str) -> Result<(), Error> {
+        let mut bytes = text.as_bytes();
         while !bytes.is_empty() {
             match self.stream.try_write(bytes) {
-                Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+                Ok(written) => bytes = &bytes[written..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.stream.writable().await?,
                 Err(error) => return Err(error),
             }
@@ -70,33 +117,36 @@ impl Connection {
         Ok(())
     }
 
-    async fn receive(&mut self) -> Result<(u16, Value), Error> {
+    async fn receive(&mut self) -> Result<Response, Error> {
         self.received.clear();
         loop {
-            if let Some((status, body)) = answer(&self.received)? {
-                return Ok((status, serde_json::from_slice(body).unwrap_or(Value::Null)));
-            }
             self.stream.readable().await?;
-            match self.stream.try_read(&mut self.chunk) {
+            match self.stream.try_read(&mut self.piece) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(read) => self.received.extend_from_slice(self.chunk.get(..read).unwrap_or_default()),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Ok(length) => self.received.extend_from_slice(&self.piece[..length]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
                 Err(error) => return Err(error),
+            }
+            let response = read(&self.received).map_err(|why| Error::new(ErrorKind::InvalidData, why.0))?;
+            if let Some(response) = response {
+                return Ok(response);
             }
         }
     }
 }
 
-/// Status and body, once both are there.
-fn answer(received: &[u8]) -> Result<Option<(u16, &[u8])>, Error> {
-    let Some(end) = received.windows(4).position(|bytes| bytes == b"\r\n\r\n") else { return Ok(None) };
-    let (head, body) = received.split_at(end + 4);
-    let head = std::str::from_utf8(head).map_err(|_| Error::from(ErrorKind::InvalidData))?;
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let status = status.ok_or_else(|| Error::from(ErrorKind::InvalidData))?;
-    let lengths = head.lines().filter_map(|line| line.split_once(':'));
-    let mut length =
-        lengths.filter(|(name, _)| name.eq_ignore_ascii_case("content-length")).map(|(_, value)| value.trim());
-    let length: usize = length.next_back().and_then(|length| length.parse().ok()).unwrap_or(0);
-    Ok(body.get(..length).map(|body| (status, body)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_written_as_http() {
+        let server = Server::new("localhost:80", "cscp_key");
+        let request = Request { method: "PUT", path: "/a", body: "{}", claim: Some("k") };
+        let expected = "PUT /a HTTP/1.1\r\nHost: localhost:80\r\nAuthorization: Bearer cscp_key\r\n\
+                        Idempotency-Key: k\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+        assert_eq!(server.text(&request), expected);
+        let expected = "GET /b HTTP/1.1\r\nHost: localhost:80\r\nAuthorization: Bearer cscp_key\r\n\r\n";
+        assert_eq!(server.text(&Request::get("/b")), expected);
+    }
 }

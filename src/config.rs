@@ -92,7 +92,7 @@ pub enum LogFormat {
 /// Settings that every command shares. Each can be given as an option or in the environment.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
-    /// Where the data is: a file name, or postgres://user:password@host/database
+    /// Where the data is: a file name, or the address of a PostgreSQL database, postgres:…
     #[arg(long, env = "CSCP_DATABASE", default_value = "./data/cscp.db", global = true, hide_env_values = true, value_parser = Unrepeated)]
     pub database: DatabaseUrl,
 
@@ -123,6 +123,7 @@ impl Settings {
 
 /// How a PostgreSQL database is used; of no effect on SQLite.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct PostgresOptions {
     /// How many batches are written at once
     #[arg(long, env = "CSCP_POSTGRES_WRITERS", default_value = "2", global = true, value_parser = value_parser!(u32).range(1..=64))]
@@ -136,7 +137,7 @@ pub struct PostgresOptions {
     #[arg(long, env = "CSCP_POSTGRES_POOLER", global = true)]
     pub postgres_pooler: bool,
 
-    /// Start on a server that may forget what it acknowledged (fsync or synchronous_commit off)
+    /// Start on a server that may forget what it acknowledged (with fsync off, for instance)
     #[arg(long, env = "CSCP_POSTGRES_UNSAFE_DURABILITY", global = true)]
     pub postgres_unsafe_durability: bool,
 

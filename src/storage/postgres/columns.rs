@@ -14,8 +14,8 @@ macro_rules! columns {
                 $(self.$column.push($column);)+
             }
 
-            pub(super) fn bind<'q>(self, query: $crate::storage::postgres::session::Query<'q>)
-                -> $crate::storage::postgres::session::Query<'q>
+            pub(super) fn bind(self, query: $crate::storage::postgres::session::Query<'_>)
+                -> $crate::storage::postgres::session::Query<'_>
             {
                 query$(.bind(self.$column))+
             }

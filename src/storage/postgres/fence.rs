@@ -33,11 +33,16 @@ const FACTS: &str = "-- postgres: fence.facts
 
 /// Puts the policies into force, for the owner of the tables too, or out of force.
 pub(super) async fn set(connection: &mut PgConnection, on: bool) -> Result<(), StorageError> {
-    let how = if on { ("ENABLE", "FORCE") } else { ("DISABLE", "NO FORCE") };
+    let how = if on {
+        " ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;"
+    } else {
+        " DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY;"
+    };
     let mut sql = "-- postgres: fence.set\nBEGIN;".to_owned();
     for table in TABLES {
-        let (able, force) = how;
-        sql.push_str(&format!("ALTER TABLE {table} {able} ROW LEVEL SECURITY, {force} ROW LEVEL SECURITY;"));
+        sql.push_str("ALTER TABLE ");
+        sql.push_str(table);
+        sql.push_str(how);
     }
     sql.push_str("COMMIT");
     // Only fixed texts were put together.

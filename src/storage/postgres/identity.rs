@@ -52,15 +52,15 @@ pub(super) async fn write(session: &mut Session, principals: &[(&TenantId, &Prin
         return Ok(());
     }
     let mut rows = Principals::default();
-    let (mut aliased, mut with_roles) = (Names::default(), Names::default());
+    let (mut before, mut before_too) = (Names::default(), Names::default());
     let (mut aliases, mut roles) = (Aliases::default(), Roles::default());
     for (tenant_id, principal) in principals {
         let (tenant, id) = (tenant_id.as_str(), principal.principal_id.as_str());
         let person = principal.person_id.as_ref().map(crate::domain::id::PersonId::as_str);
         let epoch = i64::try_from(principal.identity_epoch).unwrap_or(i64::MAX);
         rows.add((tenant, id, person, epoch, serde_json::to_string(principal).unwrap_or_default()));
-        aliased.add((tenant, id));
-        with_roles.add((tenant, id));
+        before.add((tenant, id));
+        before_too.add((tenant, id));
         for alias in &principal.aliases {
             let kind = serde_json::to_value(alias.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
             aliases.add((tenant, kind.unwrap_or_default(), &alias.value, id));
@@ -68,8 +68,8 @@ pub(super) async fn write(session: &mut Session, principals: &[(&TenantId, &Prin
         principal.roles.iter().for_each(|role| roles.add((tenant, role.as_str(), id)));
     }
     session.count(rows.bind(sqlx::query(PRINCIPALS))).await?;
-    session.count(aliased.bind(sqlx::query(FORGET_ALIASES))).await?;
+    session.count(before.bind(sqlx::query(FORGET_ALIASES))).await?;
     session.count(aliases.bind(sqlx::query(ALIASES))).await?;
-    session.count(with_roles.bind(sqlx::query(FORGET_ROLES))).await?;
+    session.count(before_too.bind(sqlx::query(FORGET_ROLES))).await?;
     session.count(roles.bind(sqlx::query(ROLES))).await.map(drop)
 }

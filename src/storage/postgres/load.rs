@@ -174,8 +174,12 @@ pub(super) async fn load(
         }
         asked.name(want);
     }
-    heads.into_iter().for_each(|head| asked.heads.add(head));
-    conversations.into_iter().for_each(|conversation| asked.conversations.add(conversation));
+    for head in heads {
+        asked.heads.add(head);
+    }
+    for conversation in conversations {
+        asked.conversations.add(conversation);
+    }
     let rows = asked.fetch(session).await?;
     let mut loaded = Loaded { streams, ..Loaded::default() };
     for row in &rows {
@@ -220,8 +224,12 @@ pub(super) async fn load_more(
         return Ok(Vec::new());
     }
     let (mut people, mut named) = (Names::default(), Names::default());
-    principals.iter().for_each(|(tenant, id)| people.add((tenant.as_str(), id.as_str())));
-    items.iter().for_each(|(tenant, id)| named.add((tenant.as_str(), id.as_str())));
+    for (tenant, id) in principals {
+        people.add((tenant.as_str(), id.as_str()));
+    }
+    for (tenant, id) in items {
+        named.add((tenant.as_str(), id.as_str()));
+    }
     let mut loaded = Loaded::default();
     for row in &session.rows(named.bind(people.bind(sqlx::query(LOAD_MORE)))).await? {
         take(&mut loaded, row)?;

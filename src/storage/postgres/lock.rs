@@ -152,7 +152,9 @@ fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
         locked.for_each(|id| commands.add((position, tenant, id.as_str())));
     }
     let mut heads = Heads::default();
-    named.into_iter().for_each(|name| heads.add(name));
+    for name in named {
+        heads.add(name);
+    }
     let query = sqlx::query(match locking {
         Locking::Skip => SKIP,
         Locking::Wait => WAIT,

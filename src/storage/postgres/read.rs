@@ -45,7 +45,8 @@ impl Search {
         self.sql.push_str(parts.next().unwrap_or_default());
         for (part, value) in parts.zip(values) {
             self.values.push(value);
-            self.sql.push_str(&format!("${}", self.values.len()));
+            self.sql.push('$');
+            self.sql.push_str(&self.values.len().to_string());
             self.sql.push_str(part);
         }
     }

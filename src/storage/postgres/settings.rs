@@ -28,6 +28,7 @@ const PARAMETERS: [&str; 11] = [
 
 /// How the database is reached and used.
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct PostgresSettings {
     /// Its address, `postgres://user:password@host:port/database?sslmode=…`. Never shown.
     pub url: String,
@@ -75,8 +76,8 @@ impl PostgresSettings {
         let options = PgConnectOptions::from_str(&self.url).map_err(|_| refused("cannot be read"))?;
         // A pooler refuses start-up parameters that it does not know; no column here is a float.
         let options = options.extra_float_digits(None);
-        let named = options.get_application_name().is_some();
-        Ok(if named { options } else { options.application_name("cscp") })
+        let has_name = options.get_application_name().is_some();
+        Ok(if has_name { options } else { options.application_name("cscp") })
     }
 }
 

@@ -38,10 +38,7 @@ impl Cluster {
         command.env_clear().envs(kept).current_dir("/");
         // A group of its own: who ends this process with all that belongs to it leaves the keeper to clean up.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        if number(&["-u"]) == Some(0) {
-            let (user, group) = other_user().ok_or("PostgreSQL does not run as root, and nobody else is there")?;
-            command.uid(user).gid(group);
-        }
+        as_somebody_else(&mut command)?;
         let mut keeper = command.spawn().map_err(|error| format!("sh: {error}"))?;
         let (words, answers) = (keeper.stdin.take(), BufReader::new(keeper.stdout.take().ok_or("no answers")?));
         let mut cluster = Self { keeper, words, answers, port: 0 };
@@ -107,6 +104,16 @@ fn programs() -> Option<PathBuf> {
 fn number(arguments: &[&str]) -> Option<u32> {
     let output = Command::new("id").args(arguments).stderr(Stdio::null()).output().ok()?;
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+}
+
+/// Has a command run as another user if these tests run as root, which many servers refuse to; says which.
+pub(crate) fn as_somebody_else(command: &mut Command) -> Result<Option<(u32, u32)>, String> {
+    if number(&["-u"]) != Some(0) {
+        return Ok(None);
+    }
+    let (user, group) = other_user().ok_or("it does not run as root, and nobody else is there")?;
+    command.uid(user).gid(group);
+    Ok(Some((user, group)))
 }
 
 fn other_user() -> Option<(u32, u32)> {

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use ::cscp::domain::id::Entropy as _;
 use ::cscp::system::SystemEntropy;
-pub(crate) use cluster::Cluster;
+pub(crate) use cluster::{Cluster, as_somebody_else};
 use sqlx::{Connection as _, PgConnection};
 
 /// A setting of whoever runs the tests.

@@ -33,6 +33,10 @@ const WAITS_WITHIN: Duration = Duration::from_secs(20);
 pub(crate) struct ManualClock(AtomicI64);
 
 impl ManualClock {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(START)))
+    }
+
     pub(crate) fn pass(&self, micros: i64) {
         self.0.fetch_add(micros, Ordering::SeqCst);
     }
@@ -84,20 +88,34 @@ impl House {
     }
 
     pub(crate) async fn with(limits: Limits) -> Self {
-        let clock = Arc::new(ManualClock(AtomicI64::new(START)));
+        let clock = ManualClock::new();
         let house = Self::open(Place::new().await, clock, limits).await;
-        house.store.create_tenant(&house.tenant).await.unwrap();
-        house.store.create_tenant(&house.other).await.unwrap();
+        house.create_tenants().await;
         house
+    }
+
+    pub(crate) async fn create_tenants(&self) {
+        self.store.create_tenant(&self.tenant).await.unwrap();
+        self.store.create_tenant(&self.other).await.unwrap();
     }
 
     async fn open(place: Place, clock: Arc<ManualClock>, limits: Limits) -> Self {
         let shared: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
         let store = place.open(shared).await;
+        let seed = u64::try_from(clock.now().as_micros()).unwrap() * 1_000;
+        Self::over(place, store, clock, limits, seed)
+    }
+
+    /// A house over a store that is open. No two on one database may have the same seed.
+    pub(crate) fn over(
+        place: Place,
+        store: Arc<dyn Store>,
+        clock: Arc<ManualClock>,
+        limits: Limits,
+        seed: u64,
+    ) -> Self {
         let rules = Arc::new(PackSource::Shipped.load().unwrap());
-        let seed = u64::try_from(clock.now().as_micros()).unwrap();
-        let (committer, writer) =
-            Committer::new(Arc::clone(&store), rules, Box::new(SeededEntropy(seed * 1_000)), limits);
+        let (committer, writer) = Committer::new(Arc::clone(&store), rules, Box::new(SeededEntropy(seed)), limits);
         tokio::spawn(writer.run());
         Self { store, committer, clock, tenant: Arc::new(tenant("a", 1)), other: Arc::new(tenant("b", 2)), place }
     }

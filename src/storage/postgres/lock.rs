@@ -15,10 +15,10 @@ use crate::storage::{Locking, StorageError, Want};
 
 /// Finds the conversations of contexts, items, prompts and commands that were named without saying which
 /// conversation (what belongs where never changes, so that needs no lock), locks the heads in the order of their
-/// names, and creates the heads that are missing: a row that was inserted here is held as well. Two batches that
-/// create the same head wait for each other in that same order, for the length of one commit.
+/// names, and creates the heads that are missing: a row that was inserted here is held as well. Whoever creates a head
+/// holds its name, so that another who would create it too sees that and, unless told to wait, leaves it out.
 macro_rules! lock_statement {
-    ($name:literal, $skip:literal) => {
+    ($name:literal, $skip:literal, $unclaimed:literal) => {
         concat!(
             "-- postgres: lock.",
             $name,
@@ -55,12 +55,16 @@ macro_rules! lock_statement {
                     ORDER BY s.tenant_id, s.kind, s.key FOR UPDATE OF s",
             $skip,
             "
-            ), created AS (
-                INSERT INTO streams (tenant_id, kind, key, seq)
-                SELECT w.tenant_id, w.kind, w.key, 0 FROM wanted AS w
+            ), missing AS MATERIALIZED (
+                SELECT w.tenant_id, w.kind, w.key FROM wanted AS w
                     WHERE NOT EXISTS (SELECT 1 FROM streams AS s
                         WHERE s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key)
                     ORDER BY w.tenant_id, w.kind, w.key
+            ), created AS (
+                INSERT INTO streams (tenant_id, kind, key, seq)
+                SELECT m.tenant_id, m.kind, m.key, 0 FROM missing AS m",
+            $unclaimed,
+            "
                 ON CONFLICT DO NOTHING
                 RETURNING tenant_id, kind, key
             )
@@ -73,8 +77,12 @@ macro_rules! lock_statement {
     };
 }
 
-const SKIP: &str = lock_statement!("skip", " SKIP LOCKED");
-const WAIT: &str = lock_statement!("wait", "");
+const SKIP: &str = lock_statement!(
+    "skip",
+    " SKIP LOCKED",
+    " WHERE pg_try_advisory_xact_lock(hashtextextended(concat_ws(E'\\x1f', m.tenant_id, m.kind, m.key), 0))"
+);
+const WAIT: &str = lock_statement!("wait", "", "");
 
 /// How often locks are tried for where they are waited for.
 const ATTEMPTS: u32 = 3;

@@ -68,9 +68,9 @@ impl Answer {
             _ => "",
         };
         let words = [&seen.code, &seen.verdict.code, &seen.verdict.reason, &seen.state].map(String::as_str);
-        let words = words.into_iter().chain([duplicate, if self.replayed { "replayed" } else { "" }]);
-        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        format!("{status} {}", words.join(" "))
+        let replayed = if self.replayed { "replayed" } else { "" };
+        let words = words.into_iter().chain([duplicate, replayed]).filter(|word| !word.is_empty());
+        words.fold(status.to_string(), |told, word| told + " " + word)
     }
 }
 
@@ -137,20 +137,23 @@ impl Expected<'_> {
         }
     }
 
-    /// What had to come, in a word or two.
-    pub(crate) fn describe(&self) -> &str {
-        match self {
-            Self::Verdict { code, .. } | Self::Delivered { code, .. } => code,
+    /// What had to come, in a few words.
+    pub(crate) fn describe(&self) -> String {
+        let text = match self {
+            Self::Verdict { code, item: "" } => return (*code).to_owned(),
+            Self::Verdict { code, .. } | Self::Delivered { code, .. } => return format!("{code} of the item asked"),
             Self::Duplicate { .. } => "the first verdict as a duplicate",
-            Self::TooLate { .. } => "already_decided already_spent",
-            Self::Asked => "201 open",
-            Self::AskedAgain { .. } => "201 open replayed, the same",
-            Self::Open { .. } => "200 open",
-            Self::Bound { .. } => "201",
-            Self::BoundOrNot { .. } => "201 or 409 already_bound",
-            Self::BoundBefore { .. } => "200, the same frame",
-            Self::Recorded { .. } => "201 succeeded",
-        }
+            Self::TooLate { .. } => "already_decided already_spent of the item asked",
+            Self::Asked => "201 open with two buttons, not replayed",
+            Self::AskedAgain { .. } => "201 open replayed, the same item",
+            Self::Open { .. } => "200 open, the item asked",
+            Self::Bound { .. } => "201 for this attempt and item",
+            Self::BoundOrNot { .. } => "201 for this attempt and item or 409 already_bound",
+            Self::BoundBefore { .. } => "200 for this attempt with the same frame",
+            Self::Recorded { again: false, .. } => "201 succeeded, not replayed",
+            Self::Recorded { again: true, .. } => "201 succeeded replayed",
+        };
+        text.to_owned()
     }
 }
 
@@ -223,6 +226,6 @@ mod tests {
         let nothing = answer(200, "<html>");
         assert!(!Expected::Verdict { code: "confirmed", item: "" }.is(&nothing));
         assert!(!Expected::Open { item: "cnf_1" }.is(&nothing));
-        assert_eq!(nothing.describe(), "200 ");
+        assert_eq!(nothing.describe(), "200");
     }
 }

@@ -1,20 +1,28 @@
 //! Before and after: whether the servers answer at all, and whether what was acknowledged is there, once.
 
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
 use crate::answer::Seen;
+use crate::response::Response;
 use crate::sample::Binding;
 use crate::wire::{Request, Server};
 
 /// Look-ups at once.
 const AT_ONCE: usize = 16;
+/// After this long the look-up ends with what it has: evidence may be slow to search, and a run has to end.
+const LONGEST: Duration = Duration::from_mins(1);
+const TRIES: u32 = 20;
+const WAIT: Duration = Duration::from_millis(250);
 
 /// What was found of a sample.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Checked {
-    /// How many acknowledged bindings were looked up.
+    /// How many acknowledged bindings were drawn.
+    pub(crate) sampled: usize,
+    /// How many of them were looked up before time was over.
     pub(crate) looked_up: usize,
     /// Of these, how many were found as acknowledged: the same attempt, confirmation and frame.
     pub(crate) found: usize,
@@ -50,11 +58,13 @@ pub(crate) async fn look_up(
     auditors: Option<Rc<Vec<Server>>>,
     bindings: Vec<Binding>,
 ) -> Result<Checked, String> {
-    let mut checked = Checked { once: auditors.as_ref().map(|_| 0), ..Checked::default() };
+    let once = auditors.as_ref().map(|_| 0);
+    let mut checked = Checked { sampled: bindings.len(), once, ..Checked::default() };
+    let began = Instant::now();
     let mut waiting = bindings.into_iter().enumerate();
     let mut lanes = tokio::task::JoinSet::new();
     loop {
-        while lanes.len() < AT_ONCE {
+        while lanes.len() < AT_ONCE && began.elapsed() < LONGEST {
             let Some((number, binding)) = waiting.next() else { break };
             let (servers, auditors) = (Rc::clone(&servers), auditors.clone());
             lanes.spawn_local(async move {
@@ -80,9 +90,23 @@ pub(crate) async fn look_up(
     Ok(checked)
 }
 
+/// An answer, as soon as the server has one: what was there before a restart has to be there after it.
+async fn ask(server: &Server, request: Request<'_>) -> Result<Response, String> {
+    let mut why = String::new();
+    for _ in 0..TRIES {
+        match server.call(&request).await {
+            Ok(response) if matches!(response.status, 429 | 503) => why = response.status.to_string(),
+            Ok(response) => return Ok(response),
+            Err(error) => why = error.kind().to_string(),
+        }
+        tokio::time::sleep(WAIT).await;
+    }
+    Err(format!("no answer when looking up: {why}"))
+}
+
 async fn command(server: &Server, binding: &Binding) -> Result<(), String> {
     let path = format!("/v1/commands/{}", binding.command);
-    let response = server.call(&Request::get(&path)).await.map_err(|error| error.kind().to_string())?;
+    let response = ask(server, Request::get(&path)).await?;
     let seen: Seen = serde_json::from_slice(&response.body).unwrap_or_default();
     if response.status != 200 {
         return Err(format!("an acknowledged binding is answered {} {}", response.status, seen.code));
@@ -100,8 +124,7 @@ struct Page {
 
 async fn evidence(server: &Server, binding: &Binding) -> Result<(), String> {
     let body = format!(r#"{{"command_id":"{}","type":"command.bound","limit":10}}"#, binding.command);
-    let response = server.call(&Request::post("/v1/evidence/query", &body)).await;
-    let response = response.map_err(|error| error.kind().to_string())?;
+    let response = ask(server, Request::post("/v1/evidence/query", &body)).await?;
     match serde_json::from_slice::<Page>(&response.body) {
         Ok(page) if response.status == 200 && page.items.len() == 1 => Ok(()),
         Ok(page) => Err(format!("a binding stands {} times in the evidence", page.items.len())),
@@ -115,7 +138,7 @@ mod tests {
 
     #[test]
     fn one_that_is_missing_or_stands_twice_is_not_right() {
-        let right = Checked { looked_up: 3, found: 3, once: Some(3), wrong: Vec::new() };
+        let right = Checked { sampled: 3, looked_up: 3, found: 3, once: Some(3), wrong: Vec::new() };
         assert!(right.is_right() && Checked { once: None, ..right.clone() }.is_right());
         assert!(!Checked { found: 2, ..right.clone() }.is_right());
         assert!(!Checked { once: Some(2), ..right }.is_right());

@@ -13,6 +13,7 @@ mod histogram;
 mod live;
 mod machine;
 mod options;
+mod postgres;
 mod preload;
 mod random;
 mod report;
@@ -76,6 +77,8 @@ fn run(options: &Options) -> Result<(), String> {
     let names = Names::new(&format!("{:x}", SystemClock.now().as_micros()), size);
     let servers = |key: &str| Rc::new(addresses.iter().map(|address| Server::new(address, key)).collect::<Vec<_>>());
     let mut watched = Watched::new(&options.watch)?;
+    // Once before anything happens, so that a wrong address is a mistake and not a lost run.
+    alone(watched.begin())?;
 
     // Connections belong to the runtime that opened them, so each of these takes fresh ones.
     let preloaded = alone(async {
@@ -101,7 +104,7 @@ fn run(options: &Options) -> Result<(), String> {
         Worker { options: options.clone(), addresses: addresses.clone(), names, size, live, counted_from, span };
     let workers: Vec<_> = (0..threads).map(|thread| worker.clone().spawn(thread)).collect();
     std::thread::sleep(counted_from.saturating_duration_since(Instant::now()));
-    watched.begin();
+    alone(watched.begin())?;
     let (mut tally, mut bindings) = (Tally::default(), Vec::new());
     for worker in workers {
         let (counted, bound) = worker.join().map_err(|_| "a thread has failed".to_owned())??;
@@ -109,7 +112,7 @@ fn run(options: &Options) -> Result<(), String> {
         bindings.extend(bound);
     }
     let seconds = counted_from.elapsed().as_secs_f64();
-    watched.end();
+    alone(watched.end())?;
     drop(ended);
     if let Some(display) = display {
         display.join().map_err(|_| "the display has failed".to_owned())?;

@@ -123,6 +123,10 @@ pub(crate) struct Watch {
     /// The server's SQLite file: how much it and its log grow
     #[arg(long)]
     pub(crate) database: Option<PathBuf>,
+
+    /// The server's PostgreSQL database: how much it and the server's log grow
+    #[arg(long, env = "CSCP_LOAD_POSTGRES", hide_env_values = true)]
+    pub(crate) postgres: Option<String>,
 }
 
 fn rate(text: &str) -> Result<f64, String> {

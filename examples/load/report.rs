@@ -123,9 +123,10 @@ impl Report<'_> {
                 writeln!(f, "{what:<11}{count:>8}  {which}")?;
             }
         }
-        let Checked { looked_up, found, once, wrong } = self.checked;
+        let Checked { sampled, looked_up, found, once, wrong } = self.checked;
         let once = once.map(|once| format!(", {once} once in the evidence")).unwrap_or_default();
-        writeln!(f, "check: of {looked_up} acknowledged bindings {found} found as acknowledged{once}")?;
+        let of = if looked_up < sampled { format!(" (time was over before all {sampled})") } else { String::new() };
+        writeln!(f, "check: of {looked_up} acknowledged bindings{of} {found} found as acknowledged{once}")?;
         for wrong in wrong {
             writeln!(f, "WRONG                {wrong}")?;
         }
@@ -162,7 +163,7 @@ impl Report<'_> {
             "processes": processes,
             "stores": stores,
             "check": {
-                "looked_up": self.checked.looked_up, "found": self.checked.found, "once": self.checked.once,
+                "sampled": self.checked.sampled, "looked_up": self.checked.looked_up, "found": self.checked.found, "once": self.checked.once,
                 "wrong": self.checked.wrong,
             },
         })

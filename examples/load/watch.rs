@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::machine::{Process, Usage, file_bytes, usage};
 use crate::options::Watch;
+use crate::postgres::sizes as sizes_of;
 use crate::report::float;
 
 /// A process, before and after.
@@ -17,20 +18,21 @@ pub(crate) struct Running {
     pub(crate) after: Usage,
 }
 
-/// Something that grows, before and after.
+/// Something that grows, before and after, in bytes.
 #[derive(Debug)]
 pub(crate) struct Store {
-    pub(crate) name: String,
-    path: PathBuf,
+    pub(crate) name: &'static str,
     pub(crate) before: u64,
     pub(crate) after: u64,
 }
 
 /// All of it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) processes: Vec<Running>,
     pub(crate) stores: Vec<Store>,
+    database: Option<PathBuf>,
+    postgres: Option<String>,
 }
 
 impl Watched {
@@ -47,31 +49,39 @@ impl Watched {
                 (None, _) => return Err(format!("there is no process of which something can be told: {name}")),
             }
         }
-        let store = |path: &PathBuf| {
-            let bytes = file_bytes(path);
-            Store { name: "file and log".to_owned(), path: path.clone(), before: bytes, after: bytes }
-        };
-        Ok(Self { processes, stores: watch.database.iter().map(store).collect() })
+        let (database, postgres) = (watch.database.clone(), watch.postgres.clone());
+        Ok(Self { processes, stores: Vec::new(), database, postgres })
     }
 
     /// What was before is as of now.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) async fn begin(&mut self) -> Result<(), String> {
+        let sizes = self.sizes().await?;
+        self.stores = sizes.into_iter().map(|(name, bytes)| Store { name, before: bytes, after: bytes }).collect();
         for process in &mut self.processes {
             process.before = usage(process.process).unwrap_or(process.before);
         }
-        for store in &mut self.stores {
-            store.before = file_bytes(&store.path);
-        }
+        Ok(())
     }
 
     /// What was after is as of now. A process that has ended since keeps what was known of it.
-    pub(crate) fn end(&mut self) {
+    pub(crate) async fn end(&mut self) -> Result<(), String> {
         for process in &mut self.processes {
             process.after = usage(process.process).unwrap_or(process.before);
         }
-        for store in &mut self.stores {
-            store.after = file_bytes(&store.path);
+        let sizes = self.sizes().await?;
+        for (store, (_, bytes)) in self.stores.iter_mut().zip(sizes) {
+            store.after = bytes;
         }
+        Ok(())
+    }
+
+    async fn sizes(&self) -> Result<Vec<(&'static str, u64)>, String> {
+        let mut sizes: Vec<_> = self.database.iter().map(|path| ("file and log", file_bytes(path))).collect();
+        if let Some(url) = &self.postgres {
+            let [database, log] = sizes_of(url).await?;
+            sizes.extend([("database", database), ("log", log)]);
+        }
+        Ok(sizes)
     }
 }
 

@@ -88,7 +88,11 @@ impl Contest {
                 report(clients, conversations, &median(slow), &median(fast));
             }
         }
-        println!("server: {:.0} MiB resident, ready after {:?}", self.server.resident_mebibytes(), self.server.ready_after);
+        println!(
+            "server: {:.0} MiB resident, ready after {:?}",
+            self.server.resident_mebibytes(),
+            self.server.ready_after
+        );
     }
 }
 

@@ -95,23 +95,27 @@ pub(crate) struct House {
 impl House {
     /// A server that works.
     pub(crate) async fn new() -> Self {
-        let house = Self::idle(Limits::default(), HttpConfig::default()).await;
+        let house = Self::under(&PackSource::Shipped, Limits::default(), HttpConfig::default()).await;
         house.work();
         house
     }
 
-    /// A server whose writer has not begun.
+    /// A server whose writer has not begun. It is the only one, so that all that waits stands in one line.
     pub(crate) async fn idle(limits: Limits, config: HttpConfig) -> Self {
-        Self::under(&PackSource::Shipped, limits, config).await
+        Self::with(&PackSource::Shipped, limits, config, 1).await
     }
 
-    /// The same under packs of one's own.
+    /// A server under packs of one's own.
     pub(crate) async fn under(packs: &PackSource, limits: Limits, config: HttpConfig) -> Self {
+        Self::with(packs, limits, config, 2).await
+    }
+
+    async fn with(packs: &PackSource, limits: Limits, config: HttpConfig, writers: u32) -> Self {
         watch();
         let place = Place::new().await;
         let clock = TestClock(Arc::new(Mutex::new(START)));
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
-        let store = place.open(Arc::clone(&shared)).await;
+        let store = place.open(Arc::clone(&shared), writers).await;
         let rules = Arc::new(packs.load().unwrap());
         let (committer, writer) =
             Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(SystemEntropy), limits);

@@ -76,7 +76,7 @@ impl House {
         let place = Place::new().await;
         let clock = TestClock(Arc::new(Mutex::new(1_767_225_600_000_000)));
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
-        let store = place.open(Arc::clone(&shared)).await;
+        let store = place.open(Arc::clone(&shared), 2).await;
         let rules = Arc::new(PackSource::Shipped.load().unwrap());
         let (committer, writer) =
             Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(Counter(0)), Limits::default());

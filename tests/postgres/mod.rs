@@ -53,10 +53,15 @@ pub(crate) fn server() -> Option<&'static str> {
 
 /// The address of a database of a test's own, new and empty, on the shared server. It goes with the server.
 pub(crate) async fn database() -> Option<String> {
+    copy_of("template0").await
+}
+
+/// The same with everything in it that is in this database, to which nobody may be connected meanwhile.
+pub(crate) async fn copy_of(original: &str) -> Option<String> {
     let server = server()?;
     let name = format!("cscp_test_{}", hex::encode(&SystemEntropy.bytes()[..8]));
     let mut connection = PgConnection::connect(server).await.unwrap();
-    let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name} TEMPLATE template0"));
+    let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name} TEMPLATE {original}"));
     sqlx::raw_sql(create).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
     Some(on_database(server, &name))

@@ -8,10 +8,14 @@ use ::cscp::storage::Store;
 use ::cscp::storage::postgres::{PostgresSettings, PostgresStore};
 use ::cscp::storage::sqlite::SqliteStore;
 use tempfile::TempDir;
+use tokio::sync::OnceCell;
 
-use crate::{leg, postgres};
+use crate::leg;
+use crate::postgres::{copy_of, database};
 
-/// A database that was empty when it was made.
+const NEEDED: &str = "there is no PostgreSQL, and this leg was asked for";
+
+/// A database of a test's own, with the schema and nothing else in it.
 pub(crate) enum Place {
     /// A file in this folder.
     File(TempDir),
@@ -23,26 +27,38 @@ impl Place {
     /// One on the leg of this process.
     pub(crate) async fn new() -> Self {
         if leg::on_postgres() {
-            let Some(url) = postgres::database().await else { panic!("this leg needs a PostgreSQL") };
+            let Some(url) = copy_of(MIGRATED.get_or_init(migrated).await).await else { panic!("{NEEDED}") };
             return Self::Server(url);
         }
         Self::File(tempfile::tempdir().unwrap())
     }
 
-    /// Opens it, as often as it is called.
-    pub(crate) async fn open(&self, clock: Arc<dyn Clock>) -> Arc<dyn Store> {
+    /// Opens it, as often as it is called, for so many writers at once where the database lets them.
+    pub(crate) async fn open(&self, clock: Arc<dyn Clock>, writers: u32) -> Arc<dyn Store> {
         match self {
             Self::File(folder) => Arc::new(SqliteStore::open(&file(folder), clock).await.unwrap()),
             Self::Server(url) => {
-                let mut settings = PostgresSettings::new(url.clone());
+                let mut settings = settings(url);
+                (settings.writers, settings.readers) = (writers, 4);
                 settings.clock = Some(clock);
-                settings.readers = 4;
-                // What survives a loss of power is not tested here, and the server is as quick as it can be.
-                settings.unsafe_durability = true;
                 Arc::new(PostgresStore::open(settings).await.unwrap())
             }
         }
     }
+}
+
+fn settings(url: &str) -> PostgresSettings {
+    // What survives a loss of power is not tested here, and the server is as quick as it can be.
+    PostgresSettings { unsafe_durability: true, ..PostgresSettings::new(url) }
+}
+
+/// The name of a database with the schema in it: to copy one is quicker than to make one.
+static MIGRATED: OnceCell<String> = OnceCell::const_new();
+
+async fn migrated() -> String {
+    let Some(url) = database().await else { panic!("{NEEDED}") };
+    PostgresStore::open(settings(&url)).await.unwrap().close().await;
+    url.rsplit('/').next().and_then(|name| name.split('?').next()).unwrap().to_owned()
 }
 
 /// The database's file in its folder.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 
-use crate::postgres::say;
-use crate::{leg, postgres};
+use crate::leg;
+use crate::postgres::{database, say};
 
 /// The tenant of all tests.
 pub(crate) const TENANT: &str = "shop";
@@ -54,7 +54,7 @@ impl Folder {
     pub(crate) fn empty() -> Self {
         let url = leg::on_postgres().then(|| {
             // Called from within a runtime, too, where this thread must not wait for another one's.
-            let made = std::thread::spawn(|| tokio::runtime::Runtime::new().unwrap().block_on(postgres::database()));
+            let made = std::thread::spawn(|| tokio::runtime::Runtime::new().unwrap().block_on(database()));
             made.join().unwrap().expect("a PostgreSQL, because this leg was asked for")
         });
         Self { folder: tempfile::tempdir().unwrap(), url }

@@ -101,7 +101,7 @@ impl House {
 
     async fn open(place: Place, clock: Arc<ManualClock>, limits: Limits) -> Self {
         let shared: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
-        let store = place.open(shared).await;
+        let store = place.open(shared, 2).await;
         let seed = u64::try_from(clock.now().as_micros()).unwrap() * 1_000;
         Self::over(place, store, clock, limits, seed)
     }
@@ -136,7 +136,7 @@ impl House {
         let store = match &self.place {
             // There is one write lock, whoever asks for it.
             Place::File(_) => Arc::clone(&self.store),
-            Place::Server(_) => self.place.open(Arc::<ManualClock>::clone(&self.clock)).await,
+            Place::Server(_) => self.place.open(Arc::<ManualClock>::clone(&self.clock), 1).await,
         };
         let mut transaction = store.begin().await.unwrap();
         transaction.load(&[want], Locking::Wait).await.unwrap();

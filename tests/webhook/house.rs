@@ -113,7 +113,7 @@ impl House {
         let place = Place::new().await;
         let clock = Arc::new(TestClock(AtomicI64::new((SENT + 5) * 1_000_000)));
         let shared: Arc<dyn Clock> = Arc::<TestClock>::clone(&clock);
-        let store = place.open(Arc::clone(&shared)).await;
+        let store = place.open(Arc::clone(&shared), 2).await;
         let rules = Arc::new(PackSource::Shipped.load().unwrap());
         let (committer, writer) =
             Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(SystemEntropy), Limits::default());

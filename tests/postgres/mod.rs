@@ -3,14 +3,14 @@
 //! A binary that includes this says at its root, in `SERVER`, what the throw-away one is set to. Where there is no
 //! PostgreSQL, the run says loudly what is not tested; with `CSCP_REQUIRE_POSTGRES=1` it fails.
 
-mod cluster;
+pub(crate) mod cluster;
 
 use std::io::Write as _;
 use std::sync::OnceLock;
 
 use ::cscp::domain::id::Entropy as _;
 use ::cscp::system::SystemEntropy;
-pub(crate) use cluster::{Cluster, as_somebody_else};
+pub(crate) use cluster::Cluster;
 use sqlx::{Connection as _, PgConnection};
 
 /// A setting of whoever runs the tests.

@@ -13,7 +13,8 @@ use tempfile::TempDir;
 
 use crate::harness::{House, ManualClock};
 use crate::place::Place;
-use crate::postgres::{as_somebody_else, missing, setting};
+use crate::postgres::cluster::as_somebody_else;
+use crate::postgres::{missing, setting};
 use crate::run;
 use crate::server::settings;
 use crate::waiting::until;

@@ -120,6 +120,22 @@ impl House {
         Self { store, committer, clock, tenant: Arc::new(tenant("a", 1)), other: Arc::new(tenant("b", 2)), place }
     }
 
+    /// A committer of its own over a store, as another process would have it.
+    pub(crate) fn committer_over(&self, store: Arc<dyn Store>, limits: Limits, seed: u64) -> Committer {
+        let rules = Arc::new(PackSource::Shipped.load().unwrap());
+        let (committer, writer) = Committer::new(store, rules, Box::new(SeededEntropy(seed)), limits);
+        tokio::spawn(writer.run());
+        committer
+    }
+
+    /// A statement behind the program's back; on PostgreSQL.
+    pub(crate) async fn run_sql(&self, sql: &'static str) {
+        let Place::Server(url) = &self.place else { panic!("this is for PostgreSQL") };
+        let mut connection = PgConnection::connect(url).await.unwrap();
+        sqlx::query(sql).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+    }
+
     /// Stops everything and opens the same database again, as after a restart.
     pub(crate) async fn reopen(self) -> Self {
         self.committer.stop();

@@ -18,6 +18,7 @@ mod pooler;
 #[path = "../postgres/mod.rs"]
 mod postgres;
 mod processes;
+mod races;
 mod server;
 mod tampering;
 #[path = "../process/waiting.rs"]

@@ -20,7 +20,7 @@ use crate::place::Place;
 use crate::server::{number, settings};
 
 /// So many processes, as far as the database can tell.
-async fn houses<const N: usize>() -> Option<[House; N]> {
+pub(crate) async fn houses<const N: usize>() -> Option<[House; N]> {
     let settings = settings().await?;
     let clock = ManualClock::new();
     let mut houses = Vec::new();

@@ -1,0 +1,222 @@
+//! Thirty-two clients race for the same confirmations and the same bindings, through one process and through two: none
+//! counts twice (S1, S4). Then the rule is switched off, and the same race finds doubles: the test can fail.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, TenantId};
+use cscp::domain::operation::{Answer, Operation};
+use cscp::domain::refusal::Refusal;
+use cscp::domain::time::Timestamp;
+use cscp::service::verify_tenant;
+use cscp::storage::committer::{Busy, Committer, Limits, Submission};
+use cscp::storage::{Loaded, Locking, Row, StorageError, Store, Tenant, Transaction, Want, Writes};
+use serde_json::json;
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+use crate::harness::{House, code};
+use crate::meddled::Meddled;
+use crate::postgres::setting;
+use crate::processes::houses;
+
+const CLIENTS: usize = 32;
+/// How many of the clients go for each confirmation, each with a message of its own, and for each binding.
+const RIVALS: usize = 4;
+
+/// How many confirmations and bindings are raced for. An ordinary run has fewer: see `.ci/README.md`.
+fn prizes() -> usize {
+    setting("CSCP_TEST_RACES").and_then(|number| number.parse().ok()).unwrap_or(320)
+}
+
+/// One confirmation and the binding of its command.
+struct Prize {
+    context_id: ContextId,
+    conversation: String,
+    command: String,
+    button: String,
+    confirmed: AtomicUsize,
+    bound: AtomicUsize,
+}
+
+async fn prize(house: &House, number: usize) -> Prize {
+    let (conversation, command) = (format!("talk-{number}"), format!("command-{number}"));
+    let hello = json!({"text": "hello there", "conversation_id": conversation});
+    let Answer::Turn { context: Some(context), .. } = house.post(&format!("wamid.hello.{number}"), hello).await else {
+        panic!("no context")
+    };
+    let (_, buttons) = house.ask(&context.context_id, &command).await;
+    let (confirmed, bound) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    Prize { context_id: context.context_id, conversation, command, button: buttons[0].clone(), confirmed, bound }
+}
+
+/// Somebody who repeats what the server asks to have repeated.
+struct Racer {
+    committer: Committer,
+    tenant: Arc<Tenant>,
+}
+
+impl Racer {
+    async fn submit(&self, operation: &Operation) -> Result<Answer, Refusal> {
+        loop {
+            let tenant = Arc::clone(&self.tenant);
+            let submission = Submission { tenant, operation: operation.clone(), claim: None };
+            match self.committer.submit(submission).await {
+                Ok(committed) => return committed.result,
+                Err(Busy::Contended | Busy::Full { .. }) => tokio::task::yield_now().await,
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+    }
+
+    async fn race(&self, prize: &Prize, tap: Operation, attempt: &str) {
+        match self.submit(&tap).await {
+            Ok(turn) if code(&turn) == "confirmed" => drop(prize.confirmed.fetch_add(1, Ordering::SeqCst)),
+            Ok(_) => {}
+            Err(other) => panic!("{other:?}"),
+        }
+        match self.submit(&House::bind(&prize.context_id, &prize.command, attempt)).await {
+            Ok(Answer::Bound { replayed: false, .. }) => drop(prize.bound.fetch_add(1, Ordering::SeqCst)),
+            Err(Refusal::AlreadyBound) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Runs the race; says how many prizes were confirmed, and bound, more than once, and not at all.
+async fn race(houses: &[House], committers: &[Committer], prizes: usize) -> BTreeMap<&'static str, usize> {
+    let mut course = Vec::new();
+    for number in 0..prizes {
+        course.push(prize(&houses[0], number).await);
+    }
+    let course = Arc::new(course);
+    let start = Arc::new(Barrier::new(CLIENTS));
+    let mut clients = JoinSet::new();
+    for client in 0..CLIENTS {
+        let racer =
+            Racer { committer: committers[client % committers.len()].clone(), tenant: Arc::clone(&houses[0].tenant) };
+        let (course, start) = (Arc::clone(&course), Arc::clone(&start));
+        // Neighbours go for the same prize at the same time.
+        let mine: Vec<(usize, Operation)> = (0..prizes)
+            .filter(|number| client / RIVALS == number % (CLIENTS / RIVALS))
+            .map(|number| {
+                let prize = &course[number];
+                let members = json!({"button_id": prize.button, "conversation_id": prize.conversation});
+                let tap = houses[0].message(&format!("wamid.tap.{number}.{client}"), &members);
+                (number, Operation::Ingest(Box::new(tap)))
+            })
+            .collect();
+        clients.spawn(async move {
+            start.wait().await;
+            for (number, tap) in mine {
+                racer.race(&course[number], tap, &format!("attempt-{client}")).await;
+            }
+        });
+    }
+    clients.join_all().await;
+    let count = |of: fn(&Prize) -> &AtomicUsize, wanted: fn(usize) -> bool| {
+        course.iter().filter(|prize| wanted(of(prize).load(Ordering::SeqCst))).count()
+    };
+    BTreeMap::from([
+        ("confirmed twice", count(|prize| &prize.confirmed, |times| times > 1)),
+        ("bound twice", count(|prize| &prize.bound, |times| times > 1)),
+        ("never confirmed", count(|prize| &prize.confirmed, |times| times == 0)),
+        ("never bound", count(|prize| &prize.bound, |times| times == 0)),
+    ])
+}
+
+async fn expect_one_winner_each(houses: &[House]) {
+    let committers: Vec<Committer> = houses.iter().map(|house| house.committer.clone()).collect();
+    let outcome = race(houses, &committers, prizes()).await;
+    assert!(outcome.values().all(|number| *number == 0), "{outcome:?}");
+    let report = verify_tenant(houses[0].store.as_ref(), &houses[0].tenant.tenant_id).await.unwrap();
+    assert!(report.broken.is_empty(), "{report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_confirmation_and_every_binding_has_one_winner() {
+    expect_one_winner_each(&[House::new().await]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_confirmation_and_every_binding_has_one_winner_at_two_processes() {
+    let Some(houses) = houses::<2>().await else { return };
+    expect_one_winner_each(&houses).await;
+}
+
+/// A transaction that lets go of its locks when it has loaded, as most programs do that check and then act.
+struct Unlocked {
+    store: Arc<dyn Store>,
+    inner: Option<Box<dyn Transaction>>,
+}
+
+impl Unlocked {
+    fn inner(&mut self) -> Result<&mut Box<dyn Transaction>, StorageError> {
+        self.inner.as_mut().ok_or_else(|| StorageError::Unavailable("not begun".to_owned()))
+    }
+}
+
+#[async_trait]
+impl Transaction for Unlocked {
+    async fn load(&mut self, wants: &[Want], locking: Locking) -> Result<Loaded, StorageError> {
+        let loaded = self.inner()?.load(wants, locking).await?;
+        // Committed, so that nothing is held any more when this returns.
+        if let Some(inner) = self.inner.take() {
+            inner.commit().await?;
+        }
+        self.inner = Some(self.store.begin().await?);
+        Ok(loaded)
+    }
+
+    async fn load_more(
+        &mut self,
+        principals: &[(TenantId, PrincipalId)],
+        items: &[(TenantId, ItemId)],
+    ) -> Result<Vec<(TenantId, Row)>, StorageError> {
+        self.inner()?.load_more(principals, items).await
+    }
+
+    async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {
+        self.inner()?.has_entry(tenant_id, id).await
+    }
+
+    async fn now(&mut self) -> Result<Timestamp, StorageError> {
+        self.inner()?.now().await
+    }
+
+    async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
+        self.inner()?.write(writes).await
+    }
+
+    async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {
+        match self.inner.take() {
+            Some(inner) => inner.commit().await,
+            None => Ok(()),
+        }
+    }
+}
+
+fn unlocked(house: &House, seed: u64) -> Committer {
+    let store = Meddled::store(&house.store, |store, inner| Box::new(Unlocked { store, inner: Some(inner) }));
+    house.committer_over(store, Limits { batch: 4, ..Limits::default() }, seed)
+}
+
+/// Without the rule, the keys of the log still keep two from writing the same place in a chain: that is the second
+/// fence. When it is gone too, nothing keeps a binding from happening twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_rule_the_same_race_finds_doubles() {
+    let Some(houses) = houses::<2>().await else { return };
+    for keys in [
+        "ALTER TABLE log_entries DROP CONSTRAINT log_entries_pkey",
+        "ALTER TABLE log_payloads DROP CONSTRAINT log_payloads_pkey",
+    ] {
+        houses[0].run_sql(keys).await;
+    }
+    let committers = [unlocked(&houses[0], 7_000_000), unlocked(&houses[1], 8_000_000)];
+    let outcome = race(&houses, &committers, 64).await;
+    assert!(outcome["bound twice"] > 0 && outcome["confirmed twice"] > 0, "{outcome:?}");
+    let report = verify_tenant(houses[0].store.as_ref(), &houses[0].tenant.tenant_id).await.unwrap();
+    assert!(!report.broken.is_empty(), "and whoever verifies sees it");
+}

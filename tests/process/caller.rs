@@ -1,5 +1,8 @@
 //! Calls to a server, and the requests that the tests make.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
@@ -88,20 +91,28 @@ impl Answer {
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     client: reqwest::Client,
-    base: String,
+    /// The servers, which take turns.
+    bases: Vec<String>,
+    turn: Arc<AtomicUsize>,
     key: String,
 }
 
 impl Caller {
     pub(crate) fn new(base: &str, key: &str) -> Self {
+        Self::of_all(&[base.to_owned()], key)
+    }
+
+    /// Somebody who asks several servers, each next one in turn.
+    pub(crate) fn of_all(bases: &[String], key: &str) -> Self {
         // A proxy of the machine's has no way to this server.
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { client, base: base.to_owned(), key: key.to_owned() }
+        Self { client, bases: bases.to_vec(), turn: Arc::default(), key: key.to_owned() }
     }
 
     /// Sends a request; there may be no answer, or half of one.
     pub(crate) async fn try_send(&self, sent: &Sent) -> Result<Answer, reqwest::Error> {
-        let request = self.client.request(sent.method.clone(), format!("{}{}", self.base, sent.path));
+        let base = &self.bases[self.turn.fetch_add(1, Ordering::Relaxed) % self.bases.len()];
+        let request = self.client.request(sent.method.clone(), format!("{base}{}", sent.path));
         let mut request = request.bearer_auth(&self.key);
         if let Some(key) = &sent.idempotency_key {
             request = request.header("Idempotency-Key", key);

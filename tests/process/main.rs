@@ -4,9 +4,12 @@
 mod caller;
 mod commands;
 mod crash;
+mod cuttable;
 mod disk;
 mod first_run;
 mod folder;
+#[path = "../postgres/kill.rs"]
+mod kill;
 mod ledger;
 #[path = "../postgres/leg.rs"]
 mod leg;
@@ -17,6 +20,7 @@ mod server;
 mod sharing;
 mod stopping;
 mod talk;
+mod two_servers;
 mod waiting;
 
 /// What the PostgreSQL of these tests is set to: what it is set to anywhere.

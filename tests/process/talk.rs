@@ -43,7 +43,7 @@ impl Talk {
     }
 
     /// Sends what is open; returns whether everything was answered.
-    async fn one_step(&mut self, caller: &Caller) -> bool {
+    pub(crate) async fn one_step(&mut self, caller: &Caller) -> bool {
         let sent = std::mem::take(&mut self.open);
         let answers = match sent.as_slice() {
             [one] => vec![caller.try_send(one).await],
@@ -54,11 +54,13 @@ impl Talk {
             _ => panic!("a step is one or two requests"),
         };
         for (sent, answer) in sent.into_iter().zip(answers) {
-            if let Ok(answer) = answer {
-                self.acknowledge(sent, &answer);
-            } else {
-                self.unknown += 1;
-                self.open.push(sent);
+            match answer {
+                // Whether it was done is not known: that is what this answer says.
+                Ok(answer) if answer.status != 503 => self.acknowledge(sent, &answer),
+                _ => {
+                    self.unknown += 1;
+                    self.open.push(sent);
+                }
             }
         }
         let all = self.open.is_empty();

@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-fn settings(url: &str) -> PostgresSettings {
+pub(crate) fn settings(url: &str) -> PostgresSettings {
     // What survives a loss of power is not tested here, and the server is as quick as it can be.
     PostgresSettings { unsafe_durability: true, ..PostgresSettings::new(url) }
 }

@@ -18,9 +18,9 @@ use cscp::packs::PackSource;
 use cscp::storage::committer::{Busy, Committed, Committer, Limits, Submission};
 use cscp::storage::{Claim, Locking, Store, Tenant, Transaction, Want};
 use serde_json::{Value, json};
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{Connection as _, PgConnection, SqliteConnection};
 
-use crate::place::Place;
+use crate::place::{Place, file};
 
 /// 2026-01-01T00:00:00.123456Z: not a whole second, so that lost precision shows.
 const START: i64 = 1_767_225_600_123_456;
@@ -128,12 +128,24 @@ impl House {
         committer
     }
 
-    /// A statement behind the program's back; on PostgreSQL.
-    pub(crate) async fn run_sql(&self, sql: &'static str) {
-        let Place::Server(url) = &self.place else { panic!("this is for PostgreSQL") };
-        let mut connection = PgConnection::connect(url).await.unwrap();
-        sqlx::query(sql).execute(&mut connection).await.unwrap();
-        connection.close().await.unwrap();
+    /// A statement behind the program's back, in SQLite's words; says how many rows it changed.
+    pub(crate) async fn changed(&self, sql: &'static str) -> u64 {
+        match &self.place {
+            Place::File(folder) => {
+                let url = format!("sqlite:{}", file(folder).display());
+                let mut connection = SqliteConnection::connect(&url).await.unwrap();
+                let done = sqlx::query(sql).execute(&mut connection).await.unwrap();
+                connection.close().await.unwrap();
+                done.rows_affected()
+            }
+            Place::Server(url) => {
+                let mut connection = PgConnection::connect(url).await.unwrap();
+                let translated = sql.replace("zeroblob(32)", "decode(repeat('00', 32), 'hex')");
+                let done = sqlx::query(sqlx::AssertSqlSafe(translated)).execute(&mut connection).await.unwrap();
+                connection.close().await.unwrap();
+                done.rows_affected()
+            }
+        }
     }
 
     /// Stops everything and opens the same database again, as after a restart.

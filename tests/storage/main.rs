@@ -21,6 +21,7 @@ mod processes;
 mod races;
 mod server;
 mod tampering;
+mod upgrade;
 #[path = "../process/waiting.rs"]
 mod waiting;
 

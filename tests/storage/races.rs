@@ -212,7 +212,7 @@ async fn without_the_rule_the_same_race_finds_doubles() {
         "ALTER TABLE log_entries DROP CONSTRAINT log_entries_pkey",
         "ALTER TABLE log_payloads DROP CONSTRAINT log_payloads_pkey",
     ] {
-        houses[0].run_sql(keys).await;
+        houses[0].changed(keys).await;
     }
     let committers = [unlocked(&houses[0], 7_000_000), unlocked(&houses[1], 8_000_000)];
     let outcome = race(&houses, &committers, 64).await;

@@ -2,10 +2,8 @@
 
 use cscp::service::verify_tenant;
 use serde_json::json;
-use sqlx::{Connection as _, PgConnection, SqliteConnection};
 
 use crate::harness::House;
-use crate::place::{Place, file};
 
 async fn house_with_history() -> House {
     let house = House::new().await;
@@ -20,23 +18,7 @@ async fn house_with_history() -> House {
 
 /// Changes the database itself. Statements are written in SQLite's words.
 async fn tamper(house: &House, sql: &'static str) {
-    let changed = match &house.place {
-        Place::File(folder) => {
-            let url = format!("sqlite:{}", file(folder).display());
-            let mut connection = SqliteConnection::connect(&url).await.unwrap();
-            let done = sqlx::query(sql).execute(&mut connection).await.unwrap();
-            connection.close().await.unwrap();
-            done.rows_affected()
-        }
-        Place::Server(url) => {
-            let mut connection = PgConnection::connect(url).await.unwrap();
-            let translated = sql.replace("zeroblob(32)", "decode(repeat('00', 32), 'hex')");
-            let done = sqlx::query(sqlx::AssertSqlSafe(translated)).execute(&mut connection).await.unwrap();
-            connection.close().await.unwrap();
-            done.rows_affected()
-        }
-    };
-    assert!(changed > 0, "{sql}");
+    assert!(house.changed(sql).await > 0, "{sql}");
 }
 
 #[tokio::test]

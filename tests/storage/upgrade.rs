@@ -1,0 +1,184 @@
+//! A database that an earlier version left is brought up to date with everything in it, and a later one is not touched.
+//!
+//! `fixtures/schema_0001.json` is what the first version had stored of two conversations, row by row.
+
+use std::sync::Arc;
+
+use cscp::domain::id::TenantId;
+use cscp::domain::operation::{Answer, Operation, Sweep};
+use cscp::domain::time::{Clock as _, Timestamp};
+use cscp::service::verify_tenant;
+use cscp::storage::committer::{Limits, Submission};
+use cscp::storage::postgres::PostgresStore;
+use cscp::storage::sqlite::SqliteStore;
+use cscp::storage::{ContextQuery, StorageError};
+use serde_json::{Value, json};
+use sqlx::migrate::Migrator;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
+
+use crate::harness::{House, ManualClock, code};
+use crate::leg;
+use crate::place::{Place, file, settings};
+use crate::postgres::database;
+
+/// A minute after the open question of the second conversation was asked.
+const LATER: i64 = 1_795_196_527_260_810;
+
+fn rows() -> Vec<(String, Value)> {
+    let text = include_str!("fixtures/schema_0001.json");
+    let tables: serde_json::Map<String, Value> = serde_json::from_str(text).unwrap();
+    tables.into_iter().collect()
+}
+
+fn first_step(mut steps: Migrator) -> Migrator {
+    steps.migrations = steps.migrations.iter().filter(|step| step.version == 1).cloned().collect::<Vec<_>>().into();
+    steps
+}
+
+fn texts(values: &Value) -> Vec<&str> {
+    values.as_array().unwrap().iter().map(|value| value.as_str().unwrap()).collect()
+}
+
+/// A value as this database writes it.
+fn literal(value: &Value, blob: &dyn Fn(&str) -> String) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::String(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Object(bytes) => blob(bytes["hex"].as_str().unwrap()),
+        other => other.to_string(),
+    }
+}
+
+/// The statements that fill the first schema.
+fn statements(blob: &dyn Fn(&str) -> String, flag: &dyn Fn(&str, &str, String) -> String) -> Vec<String> {
+    let mut statements = Vec::new();
+    for (table, content) in rows() {
+        let columns = texts(&content["columns"]);
+        for row in content["rows"].as_array().unwrap() {
+            let values: Vec<String> = columns
+                .iter()
+                .zip(row.as_array().unwrap())
+                .map(|(column, value)| flag(&table, column, literal(value, blob)))
+                .collect();
+            statements.push(format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), values.join(", ")));
+        }
+    }
+    statements
+}
+
+async fn old_sqlite(place: &Place) {
+    let Place::File(folder) = place else { return };
+    let url = format!("sqlite://{}?mode=rwc", file(folder).display());
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    first_step(sqlx::migrate!("migrations/sqlite")).run(&mut connection).await.unwrap();
+    for statement in statements(&|hex| format!("x'{hex}'"), &|_, _, value| value) {
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+    }
+    connection.close().await.unwrap();
+}
+
+async fn old_postgres(url: &str) {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    first_step(sqlx::migrate!("migrations/postgres")).run(&mut connection).await.unwrap();
+    let flag = |table: &str, column: &str, value: String| match (table, column) {
+        ("tenants", "enabled") => (value == "1").to_string(),
+        _ => value,
+    };
+    for statement in statements(&|hex| format!("'\\x{hex}'"), &flag) {
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+    }
+    connection.close().await.unwrap();
+}
+
+/// A house over what the first version left.
+async fn upgraded() -> House {
+    let place = if leg::on_postgres() {
+        let url = database().await.unwrap();
+        old_postgres(&url).await;
+        Place::Server(url)
+    } else {
+        let place = Place::File(tempfile::tempdir().unwrap());
+        old_sqlite(&place).await;
+        place
+    };
+    let clock = ManualClock::new();
+    clock.pass(LATER - clock.now().as_micros());
+    let store = place.open(Arc::<ManualClock>::clone(&clock), 2).await;
+    House::over(place, store, clock, Limits::default(), 9_000_000)
+}
+
+#[tokio::test]
+async fn what_the_first_version_stored_is_there_and_goes_on() {
+    let house = upgraded().await;
+    for tenant in ["acme", "demo"] {
+        let tenant = TenantId::new(tenant).unwrap();
+        let report = verify_tenant(house.store.as_ref(), &tenant).await.unwrap();
+        assert!(report.broken.is_empty() && report.entries > 10, "{tenant}: {report:?}");
+        let all = ContextQuery { limit: 10, ..ContextQuery::default() };
+        assert_eq!(house.store.contexts(&tenant, &all).await.unwrap().items.len(), 1);
+    }
+    let tenant = Arc::new(house.store.tenant(&TenantId::new("demo").unwrap()).await.unwrap().unwrap());
+    let mut yes = house.message("wamid.later", &json!({"text": "sim", "conversation_id": "q-96463052"}));
+    yes.expects_reply = true;
+    let submit = |operation| {
+        let submission = Submission { tenant: Arc::clone(&tenant), operation, claim: None };
+        let committer = house.committer.clone();
+        async move { committer.submit(submission).await.unwrap().result.unwrap() }
+    };
+    let turn = submit(Operation::Ingest(Box::new(yes))).await;
+    assert_eq!(code(&turn), "confirmed", "the question that was open still is: {turn:?}");
+    let Answer::Turn { context: Some(context), .. } = turn else { panic!("no context") };
+    house.clock.pass(context.expires_at.as_micros() - house.clock.now().as_micros());
+    let now = house.clock.now();
+    house.store.postpone(now, 100).await.unwrap();
+    let due = house.store.due(now, 10).await.unwrap();
+    assert!(due.contains(&(tenant.tenant_id.clone(), context.conversation_id.clone())), "{due:?}");
+    submit(Operation::Sweep(Sweep { conversation_id: context.conversation_id })).await;
+    let report = verify_tenant(house.store.as_ref(), &tenant.tenant_id).await.unwrap();
+    assert!(report.broken.is_empty(), "{report:?}");
+}
+
+/// A server of the first version goes on beside a new one: it knows no column that the next step brought.
+#[tokio::test]
+async fn what_the_first_version_writes_meanwhile_is_swept_too() {
+    let house = House::new().await;
+    let context_id = house.context().await;
+    let tenant = &house.tenant.tenant_id;
+    let before = house.store.context(tenant, &context_id).await.unwrap().unwrap();
+    let forget = "UPDATE contexts SET sweep_after = 0";
+    house.changed(forget).await;
+    let early = house.clock.now();
+    assert!(house.store.due(early, 10).await.unwrap().is_empty());
+    assert_eq!(house.store.postpone(early, 10).await.unwrap(), 1);
+    assert_eq!(house.store.postpone(early, 10).await.unwrap(), 0, "it comes up again when its time is over");
+    house.clock.pass(before.expires_at.as_micros() - early.as_micros());
+    assert_eq!(house.store.due(house.clock.now(), 10).await.unwrap().len(), 1);
+}
+
+/// Opens the house's database once more, as a restarted server would.
+async fn opened_again(house: &House) -> Result<(), StorageError> {
+    match &house.place {
+        Place::File(folder) => {
+            SqliteStore::open(&file(folder), Arc::<ManualClock>::clone(&house.clock)).await.map(drop)
+        }
+        Place::Server(url) => PostgresStore::open(settings(url)).await.map(drop),
+    }
+}
+
+#[tokio::test]
+async fn a_schema_that_went_further_is_left_alone_and_used_as_long_as_it_may_be() {
+    let house = House::new().await;
+    let later = if leg::on_postgres() {
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (9999, 'later', true, '\\x00', 0)"
+    } else {
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (9999, 'later', true, x'00', 0)"
+    };
+    house.changed(later).await;
+    opened_again(&house).await.unwrap();
+    house.changed("UPDATE schema_floor SET version = 9999").await;
+    let refused = opened_again(&house).await.unwrap_err();
+    assert!(matches!(&refused, StorageError::Schema(why) if why.contains("9999")), "{refused:?}");
+    assert_ne!(house.clock.now(), Timestamp::from_micros(0));
+}

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use crate::answer::Seen;
+use crate::pause::stay_away;
 use crate::response::Response;
 use crate::sample::Binding;
 use crate::wire::{Request, Server};
@@ -99,7 +100,7 @@ async fn ask(server: &Server, request: Request<'_>) -> Result<Response, String> 
             Ok(response) => return Ok(response),
             Err(error) => why = error.kind().to_string(),
         }
-        tokio::time::sleep(WAIT).await;
+        stay_away(WAIT).await;
     }
     Err(format!("no answer when looking up: {why}"))
 }

@@ -13,6 +13,7 @@ mod histogram;
 mod live;
 mod machine;
 mod options;
+mod pause;
 mod postgres;
 mod preload;
 mod random;
@@ -103,7 +104,7 @@ fn run(options: &Options) -> Result<(), String> {
     let worker =
         Worker { options: options.clone(), addresses: addresses.clone(), names, size, live, counted_from, span };
     let workers: Vec<_> = (0..threads).map(|thread| worker.clone().spawn(thread)).collect();
-    std::thread::sleep(counted_from.saturating_duration_since(Instant::now()));
+    pause::until(counted_from);
     alone(watched.begin())?;
     let (mut tally, mut bindings) = (Tally::default(), Vec::new());
     for worker in workers {

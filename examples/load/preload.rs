@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::answer::Seen;
 use crate::body::{Place, Words, batch, message};
 use crate::cast::{Names, Person};
+use crate::pause::stay_away;
 use crate::wire::{Request, Server};
 
 /// Messages in a request. A server queues 1,024 for a tenant, so four such requests find room.
@@ -98,7 +99,7 @@ async fn post(server: &Server, mut messages: Vec<String>) -> Result<(), String> 
             Ok(response) => return Err(format!("preloading: answered {}", response.status)),
             Err(error) => why = error.kind().to_string(),
         }
-        tokio::time::sleep(WAIT).await;
+        stay_away(WAIT).await;
     }
     Err(format!("preloading: given up after {TRIES} tries: {why}"))
 }

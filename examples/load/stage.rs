@@ -10,6 +10,7 @@ use crate::answer::{Answer, Expected};
 use crate::cast::Names;
 use crate::live::Live;
 use crate::options::Mix;
+use crate::pause::stay_away;
 use crate::random::Random;
 use crate::sample::Sample;
 use crate::tally::{Kind, Tally, micros};
@@ -92,7 +93,7 @@ impl Line {
                 }
             }
             if attempt < self.stage.retries {
-                tokio::time::sleep(wait.min(LONGEST_WAIT)).await;
+                stay_away(wait.min(LONGEST_WAIT)).await;
                 wait *= 2;
             }
         }

@@ -12,6 +12,7 @@ use tokio::task::LocalSet;
 
 use crate::body::second;
 use crate::cast::Cast;
+use crate::pause;
 use crate::random::{Arrivals, Random};
 use crate::stage::Stage;
 use crate::turn::play;
@@ -61,10 +62,10 @@ pub(crate) fn work(stage: &Rc<Stage>, cast: Cast, how: Loop, span: Span) -> Resu
     Ok(())
 }
 
-/// Says when each turn is due. A thread of its own, because timers of the runtime tick in whole milliseconds.
+/// Says when each turn is due: a thread of its own, which can wait for a moment precisely.
 fn ring(arrivals: Arrivals, span: Span, due: &UnboundedSender<Instant>) {
     for at in arrivals.map(|after| span.begin + after).take_while(|at| *at < span.until) {
-        std::thread::sleep(at.saturating_duration_since(Instant::now()));
+        pause::until(at);
         if due.send(at).is_err() {
             return;
         }

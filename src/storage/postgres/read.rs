@@ -212,7 +212,15 @@ pub(super) async fn entries(
         let after = [Bound::Number(micros), Bound::Text(stream.to_owned()), Bound::Number(seq)];
         search.add(" AND (e.at, e.stream_id, e.seq) > (?, ?, ?)", after);
     }
-    let (rows, more) = search.page(desk, " ORDER BY e.at, e.stream_id, e.seq", query.limit).await?;
+    let by_payload = query.command_id.is_some()
+        || query.correlation_id.is_some()
+        || query.conversation_id.is_some()
+        || query.context_id.is_some();
+    // What is about one thing is few entries, and sorted when found. The sum keeps the planner from going through the
+    // whole log in the order of time until it has met a page of them.
+    let order =
+        if by_payload { " ORDER BY e.at + 0, e.stream_id, e.seq" } else { " ORDER BY e.at, e.stream_id, e.seq" };
+    let (rows, more) = search.page(desk, order, query.limit).await?;
     let position = |entry: &LogEntry| Position {
         micros: entry.header.at.as_micros(),
         id: format!("{}/{:020}", entry.header.stream_id, entry.header.seq),

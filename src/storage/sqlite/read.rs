@@ -170,26 +170,39 @@ pub(super) async fn principals(
 
 /// The columns of an entry with its payload, where that has not been erased.
 macro_rules! select_entries {
-    ($name:literal, $rest:literal) => {
+    ($name:literal, $from:literal, $rest:literal) => {
         concat!(
             "-- sqlite: ",
             $name,
             "\nSELECT e.tenant_id, e.stream_id, e.seq, e.v, e.artifact_id, e.type, e.at, e.policy_hash,
-            e.payload_commitment, e.prev_hash, e.entry_hash, p.salt, p.payload
-            FROM log_entries AS e LEFT JOIN log_payloads AS p
-            ON p.tenant_id = e.tenant_id AND p.stream_id = e.stream_id AND p.seq = e.seq
-            WHERE e.tenant_id = ?",
+            e.payload_commitment, e.prev_hash, e.entry_hash, p.salt, p.payload FROM ",
+            $from,
+            " ON p.tenant_id = e.tenant_id AND p.stream_id = e.stream_id AND p.seq = e.seq WHERE ",
             $rest
         )
     };
+    ($name:literal, $rest:literal) => {
+        select_entries!($name, "log_entries AS e LEFT JOIN log_payloads AS p", $rest)
+    };
 }
+
+/// Entries whether their payloads are there or not, in the order of time.
+const ALL_ENTRIES: &str = select_entries!("read.entries", "e.tenant_id = ?");
+/// Entries about something: found by their payloads, which are few, and sorted then. Left to itself, the planner would
+/// go through the whole log in the order of time.
+const ENTRIES_ABOUT: &str =
+    select_entries!("read.entries_about", "log_payloads AS p CROSS JOIN log_entries AS e", "p.tenant_id = ?");
 
 pub(super) async fn entries(
     pool: &SqlitePool,
     tenant_id: &TenantId,
     query: &EvidenceQuery,
 ) -> Result<Page<LogEntry>, StorageError> {
-    let mut search = Search::new(select_entries!("read.entries", ""), tenant_id);
+    let by_payload = query.command_id.is_some()
+        || query.correlation_id.is_some()
+        || query.conversation_id.is_some()
+        || query.context_id.is_some();
+    let mut search = Search::new(if by_payload { ENTRIES_ABOUT } else { ALL_ENTRIES }, tenant_id);
     search.text(" AND e.artifact_id = ?", query.artifact_id.as_ref().map(crate::domain::id::ArtifactId::as_str));
     search.text(" AND p.command_id = ?", query.command_id.as_ref().map(crate::domain::id::CommandId::as_str));
     search
@@ -216,7 +229,7 @@ pub(super) async fn entry_by_id(
     tenant_id: &TenantId,
     artifact_id: &str,
 ) -> Result<Option<LogEntry>, StorageError> {
-    let sql = select_entries!("read.entry", " AND e.artifact_id = ?");
+    let sql = select_entries!("read.entry", "e.tenant_id = ? AND e.artifact_id = ?");
     let row = sqlx::query(sql).bind(tenant_id.as_str()).bind(artifact_id).fetch_optional(pool).await;
     row.map_err(unavailable)?.as_ref().map(entry).transpose()
 }
@@ -228,7 +241,8 @@ pub(super) async fn stream(
     after: u64,
     limit: u32,
 ) -> Result<Vec<LogEntry>, StorageError> {
-    let sql = select_entries!("read.stream", " AND e.stream_id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?");
+    let sql =
+        select_entries!("read.stream", "e.tenant_id = ? AND e.stream_id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?");
     let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(stream_id);
     let query = query.bind(i64::try_from(after).unwrap_or(i64::MAX)).bind(i64::from(limit));
     query.fetch_all(pool).await.map_err(unavailable)?.iter().map(entry).collect()

@@ -34,8 +34,9 @@ const PAYLOAD: &str = "
 
 /// The body of a message's row and of its entry's payload, as the server wrote them.
 pub(crate) const BODIES: &str = "
-    SELECT m.body, p.payload FROM messages AS m, log_payloads AS p
-    WHERE p.payload LIKE '%message.received%' ORDER BY p.seq LIMIT 1";
+    SELECT (SELECT body FROM messages LIMIT 1), p.payload FROM log_entries AS e
+    JOIN log_payloads AS p ON p.tenant_id = e.tenant_id AND p.stream_id = e.stream_id AND p.seq = e.seq
+    WHERE e.type = 'message.received' LIMIT 1";
 
 pub(crate) struct ByHand {
     pool: SqlitePool,

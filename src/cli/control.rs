@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Subcommand, ValueEnum};
 
@@ -38,6 +39,17 @@ pub(crate) enum TenantCommand {
     Enable {
         /// Its id
         tenant: String,
+    },
+    /// Attach a tenant to a policy pack by name, or leave it to selectors again
+    AttachPolicy {
+        /// Its id
+        tenant: String,
+        /// The pack, such as strong
+        #[arg(required_unless_present = "none")]
+        pack: Option<String>,
+        /// No pack: selectors decide
+        #[arg(long, conflicts_with = "pack")]
+        none: bool,
     },
 }
 
@@ -130,12 +142,11 @@ pub(super) fn mint(
 
 /// `cscp tenant …`.
 pub(super) async fn tenant(settings: &Settings, command: TenantCommand) -> Result<ExitCode, Failure> {
-    let rules = open::rules(settings)?;
     let store = open::store(settings).await?;
     match command {
         TenantCommand::Create { tenant, environment, policy } => {
-            if let Some(pack) = policy.as_ref().filter(|pack| rules.book().pack(pack).is_none()) {
-                return Err(Failure::new(format!("there is no policy pack {pack}; see cscp policy check")));
+            if let Some(pack) = &policy {
+                expect_pack(settings, &store, pack).await?;
             }
             let tenant_id = tenant_id(&tenant)?;
             match store.create_tenant(&new_tenant(tenant_id, environment, policy)).await {
@@ -158,9 +169,40 @@ pub(super) async fn tenant(settings: &Settings, command: TenantCommand) -> Resul
         }
         TenantCommand::Disable { tenant } => set_enabled(store.as_ref(), &tenant, false).await?,
         TenantCommand::Enable { tenant } => set_enabled(store.as_ref(), &tenant, true).await?,
+        TenantCommand::AttachPolicy { tenant, pack, none: _ } => attach(settings, &store, &tenant, pack).await?,
     }
     store.close().await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A tenant whose pack nobody has would find every command treated as S3.
+async fn expect_pack(settings: &Settings, store: &Arc<dyn Store>, pack: &str) -> Result<(), Failure> {
+    let rules = match open::folder(settings)? {
+        Some((_, rules)) => rules,
+        None => open::published(store).await?.1,
+    };
+    if rules.now().book().pack(pack).is_none() {
+        let instead = "see cscp policy published, and cscp policy check";
+        return Err(Failure::new(format!("there is no policy pack {pack}; {instead}")));
+    }
+    Ok(())
+}
+
+async fn attach(
+    settings: &Settings,
+    store: &Arc<dyn Store>,
+    tenant: &str,
+    pack: Option<String>,
+) -> Result<(), Failure> {
+    if let Some(pack) = &pack {
+        expect_pack(settings, store, pack).await?;
+    }
+    if !store.set_tenant_policy(&tenant_id(tenant)?, pack.as_deref()).await? {
+        return Err(Failure::new(format!("there is no tenant {tenant}")));
+    }
+    let now = pack.map_or_else(|| "left to selectors".to_owned(), |pack| format!("attached to the pack {pack}"));
+    println!("The tenant {tenant} is {now}; servers go by that within a second or two.");
+    Ok(())
 }
 
 async fn set_enabled(store: &dyn Store, tenant: &str, enabled: bool) -> Result<(), Failure> {

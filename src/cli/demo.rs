@@ -111,7 +111,7 @@ pub(super) async fn run(settings: &Settings) -> Result<ExitCode, Failure> {
 }
 
 async fn play(settings: &Settings, file: &std::path::Path) -> Result<(), Failure> {
-    let rules = open::rules(settings)?;
+    let rules = open::packs(settings)?;
     let clock = Arc::new(DemoClock::default());
     let shared: Arc<dyn Clock> = Arc::<DemoClock>::clone(&clock);
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(file, Arc::clone(&shared)).await?);

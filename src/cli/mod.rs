@@ -33,13 +33,13 @@ enum Command {
     Serve(ServeSettings),
     /// Bring the database's schema up to date and stop
     Migrate(open::MigrateArguments),
-    /// Create, list, disable or enable tenants
+    /// Create, list, disable or enable tenants, or attach them to a policy pack
     #[command(subcommand)]
     Tenant(control::TenantCommand),
     /// Create, list or revoke API keys
     #[command(subcommand)]
     Key(control::KeyCommand),
-    /// Check policy packs
+    /// Check policy packs, or publish them for every server on the database
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
     /// Follow every hash chain in the database, compare every frame, and name what does not fit
@@ -85,7 +85,7 @@ pub fn run(cli: Cli) -> ExitCode {
             Some(Command::Migrate(arguments)) => open::migrate(&settings, &arguments).await,
             Some(Command::Tenant(command)) => control::tenant(&settings, command).await,
             Some(Command::Key(command)) => control::key(&settings, command).await,
-            Some(Command::Policy(command)) => policy::run(&settings, &command),
+            Some(Command::Policy(command)) => policy::run(&settings, command).await,
             Some(Command::Verify(arguments)) => verify::run(&settings, &arguments).await,
             Some(Command::Demo) => demo::run(&settings).await,
         }

@@ -9,11 +9,12 @@ use tokio::task::JoinHandle;
 
 use super::Failure;
 use crate::config::{DatabaseUrl, PostgresUrl, Settings};
+use crate::domain::policy::PolicyError;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Clock;
-use crate::service::Service;
+use crate::service::{PolicyFailure, PolicyWatch, Service};
 use crate::storage::Store;
-use crate::storage::committer::{Committer, Limits};
+use crate::storage::committer::{Committer, Limits, RulesInForce};
 use crate::storage::postgres::{PostgresSettings, PostgresStore};
 use crate::storage::sqlite::SqliteStore;
 use crate::system::{SystemClock, SystemEntropy};
@@ -70,14 +71,34 @@ fn keep_private(_path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads the policy packs, or says everything that is wrong with them.
-pub(super) fn rules(settings: &Settings) -> Result<Arc<Rulebook>, Failure> {
+/// Reads the packs of the folder that the settings name, or those that the program brings along, or says everything
+/// that is wrong with them.
+pub(super) fn packs(settings: &Settings) -> Result<Arc<Rulebook>, Failure> {
     let loaded = settings.pack_source().load();
-    let complaints = loaded.map(Arc::new);
-    complaints.map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(|error| format!("  {error}")).collect();
-        Failure::new(format!("the policy packs do not load:\n{}", lines.join("\n")))
-    })
+    loaded.map(Arc::new).map_err(|errors| unloadable("the policy packs", &errors))
+}
+
+/// The rules that a server with these settings lives by, and what looks after them. A folder that does not load is
+/// told before a database is touched.
+pub(super) fn folder(settings: &Settings) -> Result<Option<(PolicyWatch, RulesInForce)>, Failure> {
+    settings.policies.clone().map(PolicyWatch::of_folder).transpose().map_err(failed)
+}
+
+/// The same where no folder was named.
+pub(super) async fn published(store: &Arc<dyn Store>) -> Result<(PolicyWatch, RulesInForce), Failure> {
+    PolicyWatch::of_database(Arc::clone(store)).await.map_err(failed)
+}
+
+fn failed(failure: PolicyFailure) -> Failure {
+    match failure {
+        PolicyFailure::Broken { what, errors } => unloadable(&what, &errors),
+        failure => Failure::new(failure),
+    }
+}
+
+fn unloadable(what: &str, errors: &[PolicyError]) -> Failure {
+    let lines: Vec<String> = errors.iter().map(|error| format!("  {error}")).collect();
+    Failure::new(format!("{what} do not load:\n{}", lines.join("\n")))
 }
 
 /// The house over a database: its use cases, its way in, and the writer at work.
@@ -89,9 +110,9 @@ pub(super) struct House {
 }
 
 /// Builds the house and sets its writer to work.
-pub(super) fn house(store: Arc<dyn Store>, rules: Arc<Rulebook>) -> House {
+pub(super) fn house(store: Arc<dyn Store>, rules: RulesInForce) -> House {
     let entropy = Box::new(SystemEntropy);
-    let (committer, writer) = Committer::new(Arc::clone(&store), Arc::clone(&rules), entropy, Limits::default());
+    let (committer, writer) = Committer::new(Arc::clone(&store), rules.clone(), entropy, Limits::default());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let service = Service::new(Arc::clone(&store), committer.clone(), rules, clock, Box::new(SystemEntropy));
     House { service, committer, writer: tokio::spawn(writer.run()), store }

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::{Failure, first_run, open};
 use crate::config::{MetricsListen, ServeSettings, Settings};
 use crate::http::{HttpConfig, ListenLimits, listen, router};
+use crate::storage::Store;
 use crate::storage::committer::{Committer, WriteHealth};
 
 /// The open connections of the metrics listener: whoever collects needs one.
@@ -25,11 +26,19 @@ const WATCH: Duration = Duration::from_secs(1);
 
 /// Runs until SIGINT or SIGTERM, then finishes what was accepted.
 pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<ExitCode, Failure> {
-    let rules = open::rules(settings)?;
+    let folder = open::folder(settings)?;
     let store = open::store(settings).await?;
     let listener = bind(serve.listen).await?;
     let address = listener.local_addr().map_err(Failure::new)?;
-    let house = open::house(store, rules);
+    let (policies, rules) = match folder {
+        Some(folder) => {
+            say_what_is_passed_over(store.as_ref()).await?;
+            folder
+        }
+        None => open::published(&store).await?,
+    };
+    let mut house = open::house(store, rules);
+    house.service = house.service.told_by(policies.status());
     if !serve.no_demo_tenant {
         first_run::welcome(&house, address).await?;
     }
@@ -45,6 +54,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     });
     let metrics = metrics_server(serve.metrics_listen, stopped.clone()).await?;
     let sweeper = tokio::spawn(house.service.clone().sweep_until(until(stopped.clone())));
+    let following = tokio::spawn(policies.follow_until(until(stopped.clone())));
     let app = router(house.service.clone(), HttpConfig::default());
     tracing::info!(http.address = %address, "listening");
     println!("cscp listens on http://{address}");
@@ -52,12 +62,23 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         tracing::warn!("some requests did not end in time");
     }
     sweeper.await.map_err(|error| Failure::new(format!("the sweeper ended badly: {error}")))?;
+    following.await.map_err(|error| Failure::new(format!("following the policies ended badly: {error}")))?;
     house.close().await?;
     if let Some(metrics) = metrics {
         metrics.abort();
     }
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whoever published policies may wonder why this server does not live by them.
+async fn say_what_is_passed_over(store: &dyn Store) -> Result<(), Failure> {
+    let version = store.policies_version().await?;
+    if version > 0 {
+        let what = "policies were published, and this server lives by the folder that it was started with instead";
+        tracing::warn!(policy.version = version, "{what}");
+    }
+    Ok(())
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {

@@ -4,7 +4,9 @@
 //! [`LoadedPack::new`] → canonical JSON → SHA-256. Complaints are for people and come all together, file by file.
 
 mod cases;
+mod folder;
 mod json;
+mod published;
 mod read;
 mod schema;
 mod shipped;
@@ -13,6 +15,8 @@ mod text;
 mod yaml;
 
 pub use cases::{CaseFailure, CaseReport, run_cases};
+pub use folder::{Glance, glance};
+pub use published::set_hash;
 pub use read::{pack_hash, read_pack};
 pub use source::{NamedText, PackFiles, PackSource, read_policies};
 pub use text::MAX_FILE_BYTES;
@@ -28,6 +32,8 @@ mod form_tests;
 mod meaning_tests;
 #[cfg(test)]
 mod mutation_tests;
+#[cfg(test)]
+mod published_tests;
 #[cfg(test)]
 mod read_tests;
 #[cfg(test)]

@@ -1,17 +1,11 @@
-//! Where packs come from: the shipped set, or a folder.
+//! Where packs come from: the shipped set, a folder, or what was published.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::text::{MAX_FILE_BYTES, too_large};
-use super::{read_pack, shipped, yaml};
+use super::{folder, read_pack, shipped, yaml};
 use crate::domain::lexicon::LexiconFile;
 use crate::domain::policy::{PolicyBook, PolicyError};
 use crate::domain::rulebook::{Rulebook, RulebookError};
-
-/// Most files that are read from one folder.
-const MAX_FILES: usize = 256;
 
 /// A file name and its text.
 pub type NamedText = (String, String);
@@ -24,6 +18,8 @@ pub enum PackSource {
     /// A folder with packs (`*.yaml`, `*.yml`, `*.json`) and, in `lexicons/`, lexicons (`*.yaml`). Its packs replace
     /// the shipped ones; its lexicons replace shipped ones of the same file name and add to the rest.
     Folder(PathBuf),
+    /// A set that was published: its files by path, exactly those and no others.
+    Published(Vec<NamedText>),
 }
 
 /// The texts of a source, sorted by file name.
@@ -33,20 +29,23 @@ pub struct PackFiles {
     pub packs: Vec<NamedText>,
     /// Lexicons.
     pub lexicons: Vec<NamedText>,
+    /// Case files. Nothing is decided by them.
+    pub cases: Vec<NamedText>,
 }
 
 impl PackSource {
-    /// Reads the texts. Blocks on the disk.
+    /// Reads the texts of packs and lexicons. Blocks on the disk.
     pub fn files(&self) -> Result<PackFiles, Vec<PolicyError>> {
-        let shipped = PackFiles { packs: owned(&shipped::PACKS), lexicons: owned(&shipped::LEXICONS) };
-        let Self::Folder(folder) = self else {
-            return Ok(shipped);
+        let shipped =
+            PackFiles { packs: owned(&shipped::PACKS), lexicons: owned(&shipped::LEXICONS), cases: Vec::new() };
+        let folder = match self {
+            Self::Shipped => return Ok(shipped),
+            Self::Published(files) => return PackFiles::from_paths(files),
+            Self::Folder(folder) => folder,
         };
         let mut errors = Vec::new();
-        let packs = read_folder(folder, "", &["yaml", "yml", "json"], &mut errors);
-        let words = folder.join("lexicons");
-        let mut lexicons =
-            if words.is_dir() { read_folder(&words, "lexicons/", &["yaml"], &mut errors) } else { Vec::new() };
+        let packs = folder::read(folder, "", folder::PACKS, &mut errors);
+        let mut lexicons = folder::read_if_there(folder, folder::LEXICONS, &mut errors);
         for (name, text) in shipped.lexicons {
             if !lexicons.iter().any(|(own, _)| *own == name) {
                 lexicons.push((name, text));
@@ -60,14 +59,33 @@ impl PackSource {
                 "Put at least one *.yaml file into it, for instance a copy of policies/basic.yaml.",
             ));
         }
-        if errors.is_empty() { Ok(PackFiles { packs, lexicons }) } else { Err(errors) }
+        if errors.is_empty() { Ok(PackFiles { packs, lexicons, cases: Vec::new() }) } else { Err(errors) }
+    }
+
+    /// The same with the case files beside the packs. Blocks on the disk.
+    pub fn files_with_cases(&self) -> Result<PackFiles, Vec<PolicyError>> {
+        let mut errors = Vec::new();
+        let cases = match self {
+            Self::Folder(folder) => folder::read_if_there(folder, folder::CASES, &mut errors),
+            Self::Shipped | Self::Published(_) => Vec::new(),
+        };
+        match self.files() {
+            Ok(files) if errors.is_empty() => Ok(if cases.is_empty() { files } else { PackFiles { cases, ..files } }),
+            files => Err(files.err().into_iter().flatten().chain(errors).collect()),
+        }
     }
 
     /// Reads and checks everything: all packs and lexicons load, or none does. Blocks on the disk.
     pub fn load(&self) -> Result<Rulebook, Vec<PolicyError>> {
-        let files = self.files()?;
-        let book = read_policies(&files.packs);
-        let lexicons = read_lexicons(&files.lexicons);
+        self.files()?.load()
+    }
+}
+
+impl PackFiles {
+    /// Checks everything: all packs and lexicons load, or none does.
+    pub fn load(&self) -> Result<Rulebook, Vec<PolicyError>> {
+        let book = read_policies(&self.packs);
+        let lexicons = read_lexicons(&self.lexicons);
         match (book, lexicons) {
             (Ok(book), Ok(lexicons)) => Rulebook::new(book, &lexicons).map_err(unfitting),
             (book, lexicons) => Err(book.err().into_iter().chain(lexicons.err()).flatten().collect()),
@@ -122,64 +140,4 @@ pub fn read_policies(files: &[NamedText]) -> Result<PolicyBook, Vec<PolicyError>
 fn owned(files: &[(&str, &str)]) -> Vec<NamedText> {
     let pairs = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
     pairs.collect()
-}
-
-/// Reads every visible file of the folder with one of these endings. Folders below it are left alone.
-fn read_folder(folder: &Path, prefix: &str, endings: &[&str], errors: &mut Vec<PolicyError>) -> Vec<NamedText> {
-    let listed = match names(folder, endings) {
-        Ok(listed) => listed,
-        Err(error) => {
-            let problem = format!("the folder cannot be read ({error})");
-            let instead = "Check that it exists and that the server may read it.";
-            errors.push(PolicyError::at("", problem, instead).in_file(&folder.to_string_lossy()));
-            return Vec::new();
-        }
-    };
-    if listed.len() > MAX_FILES {
-        let problem = format!("the folder holds {} files, more than {MAX_FILES}", listed.len());
-        errors.push(PolicyError::at("", problem, "Keep only files that are in use there."));
-        return Vec::new();
-    }
-    let mut texts = Vec::new();
-    for name in listed {
-        let shown = format!("{prefix}{name}");
-        match read_bounded(&folder.join(&name)) {
-            Ok(Some(text)) => texts.push((name, text)),
-            Ok(None) => errors.push(too_large(&shown)),
-            Err(error) => {
-                let problem = format!("the file cannot be read ({error})");
-                let instead = "Check that it is UTF-8 text and that the server may read it.";
-                errors.push(PolicyError::at("", problem, instead).in_file(&shown));
-            }
-        }
-    }
-    texts
-}
-
-fn names(folder: &Path, endings: &[&str]) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            continue;
-        };
-        let wanted = ending.is_some_and(|ending| endings.contains(&ending));
-        if wanted && !name.starts_with('.') && path.is_file() {
-            names.push(name.to_owned());
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
-}
-
-/// The text, or nothing if it is larger than a file may be.
-fn read_bounded(path: &Path) -> io::Result<Option<String>> {
-    let mut bytes = Vec::new();
-    let limit = MAX_FILE_BYTES as u64 + 1;
-    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
-    if bytes.len() > MAX_FILE_BYTES {
-        return Ok(None);
-    }
-    String::from_utf8(bytes).map(Some).map_err(io::Error::other)
 }

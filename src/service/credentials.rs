@@ -3,13 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use super::{Caller, ServiceError};
 use crate::domain::canonical::{Digest, Purpose, hash};
 use crate::domain::id::{Ids, PrincipalId, TenantId};
 use crate::domain::operation::CredentialKind;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Clock, Timestamp};
 use crate::storage::{ApiKey, Scope, Store};
 
 const PREFIX: &str = "cscp_";
@@ -17,8 +16,9 @@ const PREFIX: &str = "cscp_";
 const SECRET_DIGITS: usize = 64;
 /// Hexadecimal digits of the checksum, by which a scanner tells a key from noise without asking anybody.
 const CHECKSUM_DIGITS: usize = 8;
-/// How long a key that was found is believed without asking again. A revocation takes effect within this.
-const BELIEVED: Duration = Duration::from_secs(1);
+/// How many seconds a key that was found is believed without asking again. A revocation, a disabled tenant and a tenant's
+/// other pack take effect within this.
+const BELIEVED: u32 = 1;
 /// How many keys are remembered; past that, all are forgotten and asked for again.
 const REMEMBERED: usize = 10_000;
 
@@ -96,7 +96,8 @@ impl NewKey {
 /// Looks keys up, and remembers for a moment what it found.
 pub struct Credentials {
     store: Arc<dyn Store>,
-    seen: Mutex<HashMap<Digest, (Instant, Caller)>>,
+    clock: Arc<dyn Clock>,
+    seen: Mutex<HashMap<Digest, (Timestamp, Caller)>>,
 }
 
 impl fmt::Debug for Credentials {
@@ -108,8 +109,8 @@ impl fmt::Debug for Credentials {
 impl Credentials {
     /// Credentials kept in a database.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, seen: Mutex::new(HashMap::new()) }
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock, seen: Mutex::new(HashMap::new()) }
     }
 
     /// Who presents this key.
@@ -117,6 +118,8 @@ impl Credentials {
         if let Some(caller) = self.recall(&presented.0) {
             return Ok(caller);
         }
+        // Before the question: what changes while it is answered is not believed for longer.
+        let asked = self.clock.now();
         let found = self.store.find_key(&presented.0).await?;
         let Some((key, tenant)) = found.filter(|(key, tenant)| key.revoked_at.is_none() && tenant.enabled) else {
             return Err(ServiceError::Unauthenticated);
@@ -128,22 +131,24 @@ impl Credentials {
             scopes: key.scopes,
             principal_id: key.principal_id,
         };
-        self.remember(presented.0, caller.clone());
+        self.remember(presented.0, asked, caller.clone());
         Ok(caller)
     }
 
     fn recall(&self, digest: &Digest) -> Option<Caller> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, caller) = seen.get(digest)?;
-        (since.elapsed() < BELIEVED).then(|| caller.clone())
+        let (asked, caller) = seen.get(digest)?;
+        let now = self.clock.now();
+        // A clock that was set back would let it be believed for longer: then it is asked for again.
+        (*asked <= now && now < asked.plus_seconds(BELIEVED)).then(|| caller.clone())
     }
 
-    fn remember(&self, digest: Digest, caller: Caller) {
+    fn remember(&self, digest: Digest, asked: Timestamp, caller: Caller) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.len() >= REMEMBERED {
             seen.clear();
         }
-        seen.insert(digest, (Instant::now(), caller));
+        seen.insert(digest, (asked, caller));
     }
 }
 

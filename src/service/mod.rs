@@ -6,6 +6,7 @@ mod credentials;
 pub mod evidence;
 pub mod explanation;
 pub mod ooc;
+mod policies;
 mod reading;
 mod sweeping;
 mod verifying;
@@ -14,7 +15,13 @@ pub mod wording;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::sync::watch;
+
 pub use credentials::{Credentials, NewKey, PresentedKey};
+pub use policies::{
+    PolicyFailure, PolicyOrigin, PolicyStatus, PolicyWatch, Polled, PublishError, Published, publish_policies,
+    withdraw_policies,
+};
 pub use reading::{ContextView, ItemView};
 pub use verifying::{TenantReport, verify_tenant};
 
@@ -144,6 +151,7 @@ pub struct Service {
     store: Arc<dyn Store>,
     committer: Committer,
     rules: RulesInForce,
+    policies: watch::Receiver<PolicyStatus>,
     clock: Arc<dyn Clock>,
     credentials: Arc<Credentials>,
     entropy: Arc<Mutex<Box<dyn Entropy>>>,
@@ -165,8 +173,15 @@ impl Service {
         clock: Arc<dyn Clock>,
         entropy: Box<dyn Entropy>,
     ) -> Self {
-        let credentials = Arc::new(Credentials::new(Arc::clone(&store)));
-        Self { store, committer, rules: rules.into(), clock, credentials, entropy: Arc::new(Mutex::new(entropy)) }
+        let credentials = Arc::new(Credentials::new(Arc::clone(&store), Arc::clone(&clock)));
+        let (rules, policies, entropy) = (rules.into(), PolicyStatus::fixed(), Arc::new(Mutex::new(entropy)));
+        Self { store, committer, rules, policies, clock, credentials, entropy }
+    }
+
+    /// Whoever replaces the rules says here which are in force.
+    #[must_use]
+    pub fn told_by(self, policies: watch::Receiver<PolicyStatus>) -> Self {
+        Self { policies, ..self }
     }
 
     /// 256 bits that nobody can guess.
@@ -186,6 +201,12 @@ impl Service {
     #[must_use]
     pub fn rules(&self) -> Arc<Rulebook> {
         self.rules.now()
+    }
+
+    /// Where the rules in force come from, and whether they are the newest.
+    #[must_use]
+    pub fn policies(&self) -> PolicyStatus {
+        *self.policies.borrow()
     }
 
     /// Who presents this key.

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 
 pub use error::StorageError;
 pub use query::{ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery};
-pub use record::{ApiKey, Scope, StoredClaim, Tenant};
+pub use record::{ApiKey, PolicySet, PolicyVersion, Scope, StoredClaim, Tenant};
 pub use transaction::{Claim, Loaded, Locking, Row, Transaction, Want, Writes};
 
 use crate::domain::canonical::Digest;
@@ -64,6 +64,8 @@ pub trait Store: Send + Sync {
     async fn tenant(&self, tenant_id: &TenantId) -> Result<Option<Tenant>, StorageError>;
     /// Enables or disables a tenant; `false` if there is none.
     async fn set_tenant_enabled(&self, tenant_id: &TenantId, enabled: bool) -> Result<bool, StorageError>;
+    /// Attaches a tenant to a pack by name, or to none; `false` if there is no such tenant.
+    async fn set_tenant_policy(&self, tenant_id: &TenantId, pack: Option<&str>) -> Result<bool, StorageError>;
     /// Creates a key.
     async fn create_key(&self, key: &ApiKey) -> Result<(), StorageError>;
     /// The keys of a tenant, oldest first.
@@ -72,6 +74,23 @@ pub trait Store: Send + Sync {
     async fn revoke_key(&self, tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> Result<bool, StorageError>;
     /// The key with this digest and its tenant, revoked or not.
     async fn find_key(&self, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError>;
+
+    // Policies for every server on this database.
+
+    /// Publishes a set as the next version, or, without one, goes back to the packs that the program brings along.
+    /// Says which version it is; of two at once each gets its own.
+    async fn publish_policies(
+        &self,
+        set: Option<&PolicySet>,
+        note: Option<&str>,
+        at: Timestamp,
+    ) -> Result<u64, StorageError>;
+    /// The newest version; 0 if nothing was ever published. Servers ask every second.
+    async fn policies_version(&self) -> Result<u64, StorageError>;
+    /// Up to `limit` versions before `before`, newest first.
+    async fn policy_versions(&self, before: Option<u64>, limit: u32) -> Result<Vec<PolicyVersion>, StorageError>;
+    /// The set of a version that exists; none if that version went back to the packs that the program brings along.
+    async fn policy_set(&self, version: u64) -> Result<Option<PolicySet>, StorageError>;
 
     // Reads. None of them decides anything; expiry is judged by the caller against its clock.
 

@@ -1,6 +1,6 @@
-//! Records that are not the domain's: tenants, credentials, idempotency rows.
+//! Records that are not the domain's: tenants, credentials, idempotency rows, published policies.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::domain::canonical::Digest;
 use crate::domain::id::{KeyId, PrincipalId, TenantId};
 use crate::domain::operation::{Answer, CredentialKind};
-use crate::domain::policy::PolicyScope;
+use crate::domain::policy::{PolicyRef, PolicyScope};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
+use crate::storage::StorageError;
 
 /// One customer of this server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,4 +171,58 @@ pub struct StoredClaim {
     pub at: Timestamp,
     /// From when the row may be forgotten.
     pub expires_at: Timestamp,
+}
+
+/// The files of policies as they were published, and what they were found to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicySet {
+    /// `sha256:` and the hex digest of all files.
+    pub hash: String,
+    /// The packs in it.
+    pub packs: Vec<PolicyRef>,
+    /// Path and text of each file, sorted by path.
+    pub files: Vec<(String, String)>,
+}
+
+impl PolicySet {
+    /// Packs and files as a database keeps them.
+    pub(in crate::storage) fn columns(&self) -> Result<(String, String), StorageError> {
+        let files: BTreeMap<&str, &str> =
+            self.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        match (serde_json::to_string(&self.packs), serde_json::to_string(&files)) {
+            (Ok(packs), Ok(files)) => Ok((packs, files)),
+            _ => Err(unreadable("it cannot be written as JSON")),
+        }
+    }
+
+    /// Reads them back; none without files.
+    pub(in crate::storage) fn from_columns(
+        hash: Option<String>,
+        packs: &str,
+        files: Option<String>,
+    ) -> Result<Option<Self>, StorageError> {
+        let (Some(hash), Some(files)) = (hash, files) else { return Ok(None) };
+        let files: BTreeMap<String, String> = serde_json::from_str(&files).map_err(|_| unreadable("no files"))?;
+        let packs = serde_json::from_str(packs).map_err(|_| unreadable("no list of packs"))?;
+        Ok(Some(Self { hash, packs, files: files.into_iter().collect() }))
+    }
+}
+
+fn unreadable(what: &str) -> StorageError {
+    StorageError::Inconsistent { table: "policy_versions", what: what.to_owned() }
+}
+
+/// A version of the policies that every server on a database lives by, unless it was started with a folder of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyVersion {
+    /// Counted from 1, without a gap.
+    pub version: u64,
+    /// When it was published.
+    pub published_at: Timestamp,
+    /// What whoever published it has to say about it.
+    pub note: Option<String>,
+    /// The hash of the set; none if this version went back to the packs that the program brings along.
+    pub hash: Option<String>,
+    /// The packs in it.
+    pub packs: Vec<PolicyRef>,
 }

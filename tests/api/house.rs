@@ -11,8 +11,8 @@ use cscp::domain::operation::CredentialKind;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::http::{HttpConfig, router};
 use cscp::packs::PackSource;
-use cscp::service::{NewKey, Service};
-use cscp::storage::committer::{Committer, Limits, Writer};
+use cscp::service::{NewKey, PolicyStatus, PolicyWatch, Service};
+use cscp::storage::committer::{Committer, Limits, RulesInForce, Writer};
 use cscp::storage::{Scope, Store, Tenant};
 use cscp::system::SystemEntropy;
 use serde_json::{Value, json};
@@ -81,6 +81,23 @@ pub(crate) fn watch() -> &'static Watch {
     })
 }
 
+/// What servers share: a database, and a clock.
+#[derive(Clone)]
+struct Ground {
+    place: Arc<Place>,
+    clock: TestClock,
+}
+
+impl Ground {
+    async fn new() -> Self {
+        Self { place: Arc::new(Place::new().await), clock: TestClock(Arc::new(Mutex::new(START))) }
+    }
+
+    async fn open(&self, writers: u32) -> Arc<dyn Store> {
+        self.place.open(Arc::new(self.clock.clone()), writers).await
+    }
+}
+
 /// A running server.
 pub(crate) struct House {
     pub(crate) service: Service,
@@ -89,7 +106,7 @@ pub(crate) struct House {
     http: reqwest::Client,
     clock: TestClock,
     writer: Mutex<Option<Writer>>,
-    _place: Place,
+    _place: Arc<Place>,
 }
 
 impl House {
@@ -112,24 +129,57 @@ impl House {
 
     async fn with(packs: &PackSource, limits: Limits, config: HttpConfig, writers: u32) -> Self {
         watch();
-        let place = Place::new().await;
-        let clock = TestClock(Arc::new(Mutex::new(START)));
-        let shared: Arc<dyn Clock> = Arc::new(clock.clone());
-        let store = place.open(Arc::clone(&shared), writers).await;
-        let rules = Arc::new(packs.load().unwrap());
-        let (committer, writer) =
-            Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(SystemEntropy), limits);
-        let service = Service::new(Arc::clone(&store), committer, rules, shared, Box::new(SystemEntropy));
+        let ground = Ground::new().await;
+        let store = ground.open(writers).await;
+        let rules = RulesInForce::from(Arc::new(packs.load().unwrap()));
+        let house = Self::over(ground, store, (rules, None), limits, config).await;
+        house.tenants().await;
+        house
+    }
+
+    /// Servers on one database that live by what is published there, each with what asks for it.
+    pub(crate) async fn fleet(servers: usize) -> Vec<(Self, PolicyWatch)> {
+        watch();
+        let ground = Ground::new().await;
+        let mut fleet = Vec::new();
+        for _ in 0..servers {
+            let store = ground.open(2).await;
+            let (policies, rules) = PolicyWatch::of_database(Arc::clone(&store)).await.unwrap();
+            let rules = (rules, Some(policies.status()));
+            let house = Self::over(ground.clone(), store, rules, Limits::default(), HttpConfig::default()).await;
+            house.work();
+            fleet.push((house, policies));
+        }
+        fleet[0].0.tenants().await;
+        fleet
+    }
+
+    async fn over(
+        ground: Ground,
+        store: Arc<dyn Store>,
+        (rules, told): (RulesInForce, Option<tokio::sync::watch::Receiver<PolicyStatus>>),
+        limits: Limits,
+        config: HttpConfig,
+    ) -> Self {
+        let (committer, writer) = Committer::new(Arc::clone(&store), rules.clone(), Box::new(SystemEntropy), limits);
+        let shared: Arc<dyn Clock> = Arc::new(ground.clock.clone());
+        let mut service = Service::new(Arc::clone(&store), committer, rules, shared, Box::new(SystemEntropy));
+        if let Some(told) = told {
+            service = service.told_by(told);
+        }
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let app = router(service.clone(), config);
         tokio::spawn(async move { axum::serve(listener, app).await });
         let writer = Mutex::new(Some(writer));
-        let house = Self { service, store, base, http: reqwest::Client::new(), clock, writer, _place: place };
+        let Ground { clock, place } = ground;
+        Self { service, store, base, http: reqwest::Client::new(), clock, writer, _place: place }
+    }
+
+    async fn tenants(&self) {
         for (tenant, pack) in [("a", "basic"), ("b", "basic"), ("s", "strong")] {
-            house.tenant(tenant, pack).await;
+            self.tenant(tenant, pack).await;
         }
-        house
     }
 
     /// Lets the writer begin.
@@ -176,6 +226,11 @@ impl House {
     /// A webhook handler of a tenant.
     pub(crate) async fn handler(&self, tenant: &str) -> Client {
         self.client(tenant, CredentialKind::Handler, None, None).await
+    }
+
+    /// The same client, calling this server.
+    pub(crate) fn reached_by(&self, client: &Client) -> Client {
+        Client { base: self.base.clone(), ..client.clone() }
     }
 
     /// A client without a key.

@@ -19,9 +19,11 @@ mod messages;
 mod paces;
 #[path = "../postgres/place.rs"]
 mod place;
+mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;
 mod repeats;
+mod several;
 mod tenants;
 
 /// What the PostgreSQL of these tests is set to: none of them takes its power away.

@@ -14,6 +14,7 @@ mod ledger;
 #[path = "../postgres/leg.rs"]
 mod leg;
 mod logs;
+mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;
 mod server;

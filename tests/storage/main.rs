@@ -14,6 +14,7 @@ mod locking;
 mod meddled;
 #[path = "../postgres/place.rs"]
 mod place;
+mod policies;
 mod pooler;
 #[path = "../postgres/mod.rs"]
 mod postgres;

@@ -16,7 +16,8 @@ use cscp::domain::time::Timestamp;
 use cscp::domain::world::StoredFrame;
 use cscp::evidence::entry::{LogEntry, StreamHead};
 use cscp::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Page, PrincipalQuery, StorageError, Store, Tenant, Transaction,
+    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Page, PolicySet, PolicyVersion, PrincipalQuery, StorageError,
+    Store, Tenant, Transaction,
 };
 
 /// Turns a transaction into another one.
@@ -69,6 +70,11 @@ pass_on! {
     fn tenants() -> Vec<Tenant>;
     fn tenant(tenant_id: &TenantId) -> Option<Tenant>;
     fn set_tenant_enabled(tenant_id: &TenantId, enabled: bool) -> bool;
+    fn set_tenant_policy(tenant_id: &TenantId, pack: Option<&str>) -> bool;
+    fn publish_policies(set: Option<&PolicySet>, note: Option<&str>, at: Timestamp) -> u64;
+    fn policies_version() -> u64;
+    fn policy_versions(before: Option<u64>, limit: u32) -> Vec<PolicyVersion>;
+    fn policy_set(version: u64) -> Option<PolicySet>;
     fn create_key(key: &ApiKey) -> ();
     fn keys(tenant_id: &TenantId) -> Vec<ApiKey>;
     fn revoke_key(tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> bool;

@@ -4,11 +4,12 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::domain::policy::{LoadedPack, PolicyPack, PolicyRef, Profile, Selector};
+use crate::domain::rulebook::Rulebook;
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
-use crate::service::{Caller, Service};
+use crate::service::Caller;
 use crate::storage::Scope;
 
 const MAY_READ: &[Scope] = &[Scope::ContextRead, Scope::OocRead, Scope::TenantAdmin];
@@ -38,23 +39,21 @@ struct FullPackWire {
 }
 
 async fn list(call: Call) -> Result<Reply, Problem> {
-    let service = &call.app.service;
-    let rules = service.rules();
+    let rules = call.app.service.rules();
     let book = rules.book();
     let packs = book.packs().filter_map(|pack| book.pack(&pack.pack_id));
     let items: Vec<PackWire> =
-        packs.filter(|pack| concerns(pack, &call.caller)).map(|pack| summary(pack, service, &call.caller)).collect();
+        packs.filter(|pack| concerns(pack, &call.caller)).map(|pack| summary(pack, &rules, &call.caller)).collect();
     Reply::ok(&json!({"items": items}))
 }
 
 async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
-    let service = &call.app.service;
-    let rules = service.rules();
+    let rules = call.app.service.rules();
     let found = rules.book().pack(&id).filter(|pack| concerns(pack, &call.caller));
     let loaded = found.ok_or_else(|| Problem::not_found("policy pack"))?;
     let mut pack = loaded.pack().clone();
     pack.selectors.retain(|selector| is_open_to(selector, &call.caller));
-    Reply::ok(&FullPackWire { summary: summary(loaded, service, &call.caller), pack })
+    Reply::ok(&FullPackWire { summary: summary(loaded, &rules, &call.caller), pack })
 }
 
 fn is_open_to(selector: &Selector, caller: &Caller) -> bool {
@@ -67,8 +66,7 @@ fn concerns(pack: &LoadedPack, caller: &Caller) -> bool {
     attached || pack.pack().selectors.iter().any(|selector| is_open_to(selector, caller))
 }
 
-fn summary(pack: &LoadedPack, service: &Service, caller: &Caller) -> PackWire {
-    let book = service.rules();
+fn summary(pack: &LoadedPack, book: &Rulebook, caller: &Caller) -> PackWire {
     let rules = book.rules(&caller.tenant.policy_scope());
     PackWire {
         reference: pack.reference().clone(),

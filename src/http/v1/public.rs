@@ -55,11 +55,18 @@ async fn storage(service: &Service) -> &'static str {
 async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
     let storage = storage(&app.service).await;
     let packs = app.service.rules().book().packs().count();
+    let policies = app.service.policies();
+    let mut rules = json!({"origin": policies.origin.as_str(), "stale": policies.stale});
+    if let Some(version) = policies.version {
+        rules["version"] = version.into();
+    }
+    // Stale rules are rules: who waits for news goes on deciding by what everybody was told before.
     let ready = storage == "ok" && packs > 0;
     let body = json!({
         "status": if ready { "ready" } else { "not_ready" },
         "storage": storage,
         "policy_packs": packs,
+        "policies": rules,
         "queued": app.service.queued(),
         "rollback_protection": "none",
     });

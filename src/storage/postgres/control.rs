@@ -40,6 +40,17 @@ pub(super) async fn set_tenant_enabled(desk: &Desk, tenant_id: &TenantId, enable
     Ok(desk.change(tenant_id.as_str(), query).await? == 1)
 }
 
+pub(super) async fn set_tenant_policy(
+    desk: &Desk,
+    tenant_id: &TenantId,
+    pack: Option<&str>,
+) -> Result<bool, StorageError> {
+    let sql = "-- postgres: control.set_tenant_policy
+        UPDATE tenants SET policy_pack = $1 WHERE tenant_id = $2";
+    let query = sqlx::query(sql).bind(pack).bind(tenant_id.as_str());
+    Ok(desk.change(tenant_id.as_str(), query).await? == 1)
+}
+
 pub(super) async fn create_key(desk: &Desk, key: &ApiKey) -> Result<(), StorageError> {
     let sql = "-- postgres: control.create_key
         INSERT INTO api_keys (tenant_id, key_id, digest, kind, scopes, principal_id, label, created_at, revoked_at)

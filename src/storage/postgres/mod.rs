@@ -7,6 +7,7 @@ mod fence;
 mod identity;
 mod load;
 mod lock;
+mod policies;
 mod preflight;
 mod read;
 mod rows;
@@ -42,7 +43,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
 use crate::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Page, PrincipalQuery, StorageError, Store, Tenant, Transaction,
+    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Page, PolicySet, PolicyVersion, PrincipalQuery, StorageError,
+    Store, Tenant, Transaction,
 };
 
 pub use self::settings::PostgresSettings;
@@ -157,6 +159,10 @@ impl Store for PostgresStore {
         control::set_tenant_enabled(&self.writers, tenant_id, enabled).await
     }
 
+    async fn set_tenant_policy(&self, tenant_id: &TenantId, pack: Option<&str>) -> Result<bool, StorageError> {
+        control::set_tenant_policy(&self.writers, tenant_id, pack).await
+    }
+
     async fn create_key(&self, key: &ApiKey) -> Result<(), StorageError> {
         control::create_key(&self.writers, key).await
     }
@@ -171,6 +177,27 @@ impl Store for PostgresStore {
 
     async fn find_key(&self, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError> {
         control::find_key(&self.readers, digest).await
+    }
+
+    async fn publish_policies(
+        &self,
+        set: Option<&PolicySet>,
+        note: Option<&str>,
+        at: Timestamp,
+    ) -> Result<u64, StorageError> {
+        policies::publish(&self.writers, set, note, at).await
+    }
+
+    async fn policies_version(&self) -> Result<u64, StorageError> {
+        policies::newest(&self.readers).await
+    }
+
+    async fn policy_versions(&self, before: Option<u64>, limit: u32) -> Result<Vec<PolicyVersion>, StorageError> {
+        policies::versions(&self.readers, before, limit).await
+    }
+
+    async fn policy_set(&self, version: u64) -> Result<Option<PolicySet>, StorageError> {
+        policies::set(&self.readers, version).await
     }
 
     async fn context(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<ContextRecord>, StorageError> {

@@ -87,7 +87,7 @@ pub(super) fn number(row: &PgRow, column: &str) -> Result<i64, StorageError> {
     row.try_get(column).map_err(failed)
 }
 
-fn count(row: &PgRow, column: &str) -> Result<u64, StorageError> {
+pub(super) fn count(row: &PgRow, column: &str) -> Result<u64, StorageError> {
     u64::try_from(number(row, column)?).map_err(|_| impossible("unknown", &"a negative count"))
 }
 

@@ -49,6 +49,17 @@ pub(super) async fn set_tenant_enabled(
     Ok(done.rows_affected() == 1)
 }
 
+pub(super) async fn set_tenant_policy(
+    pool: &SqlitePool,
+    tenant_id: &TenantId,
+    pack: Option<&str>,
+) -> Result<bool, StorageError> {
+    let sql = "-- sqlite: control.set_tenant_policy
+        UPDATE tenants SET policy_pack = ? WHERE tenant_id = ?";
+    let done = sqlx::query(sql).bind(pack).bind(tenant_id.as_str()).execute(pool).await.map_err(unavailable)?;
+    Ok(done.rows_affected() == 1)
+}
+
 pub(super) async fn create_key(pool: &SqlitePool, key: &ApiKey) -> Result<(), StorageError> {
     let sql = "-- sqlite: control.create_key
         INSERT INTO api_keys (tenant_id, key_id, digest, kind, scopes, principal_id, label, created_at, revoked_at)

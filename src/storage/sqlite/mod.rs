@@ -2,6 +2,7 @@
 
 mod control;
 mod load;
+mod policies;
 mod read;
 mod rows;
 mod schema;
@@ -30,8 +31,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
 use crate::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Loaded, Locking, Page, PrincipalQuery, Row, StorageError,
-    Store, Tenant, Transaction, Want, Writes,
+    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Loaded, Locking, Page, PolicySet, PolicyVersion,
+    PrincipalQuery, Row, StorageError, Store, Tenant, Transaction, Want, Writes,
 };
 
 /// Connections for reads. They never wait for the writer: that is what WAL is for.
@@ -155,6 +156,10 @@ impl Store for SqliteStore {
         control::set_tenant_enabled(&self.writer, tenant_id, enabled).await
     }
 
+    async fn set_tenant_policy(&self, tenant_id: &TenantId, pack: Option<&str>) -> Result<bool, StorageError> {
+        control::set_tenant_policy(&self.writer, tenant_id, pack).await
+    }
+
     async fn create_key(&self, key: &ApiKey) -> Result<(), StorageError> {
         control::create_key(&self.writer, key).await
     }
@@ -169,6 +174,27 @@ impl Store for SqliteStore {
 
     async fn find_key(&self, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError> {
         control::find_key(&self.readers, digest).await
+    }
+
+    async fn publish_policies(
+        &self,
+        set: Option<&PolicySet>,
+        note: Option<&str>,
+        at: Timestamp,
+    ) -> Result<u64, StorageError> {
+        policies::publish(&self.writer, set, note, at).await
+    }
+
+    async fn policies_version(&self) -> Result<u64, StorageError> {
+        policies::newest(&self.readers).await
+    }
+
+    async fn policy_versions(&self, before: Option<u64>, limit: u32) -> Result<Vec<PolicyVersion>, StorageError> {
+        policies::versions(&self.readers, before, limit).await
+    }
+
+    async fn policy_set(&self, version: u64) -> Result<Option<PolicySet>, StorageError> {
+        policies::set(&self.readers, version).await
     }
 
     async fn context(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<ContextRecord>, StorageError> {

@@ -97,7 +97,7 @@ pub(super) fn text(row: &SqliteRow, column: &str) -> Result<String, StorageError
     row.try_get(column).map_err(unavailable)
 }
 
-fn count(row: &SqliteRow, column: &str) -> Result<u64, StorageError> {
+pub(super) fn count(row: &SqliteRow, column: &str) -> Result<u64, StorageError> {
     let number: i64 = row.try_get(column).map_err(unavailable)?;
     u64::try_from(number).map_err(|_| impossible("unknown", &"a negative count"))
 }

@@ -1,0 +1,112 @@
+//! Publishing: a set reaches the database only after everything in it was checked as every server will check it.
+
+use super::database::read;
+use super::{PolicyFailure, packs};
+use crate::domain::id::TenantId;
+use crate::domain::policy::{PolicyError, PolicyRef};
+use crate::domain::rulebook::Rulebook;
+use crate::domain::time::Timestamp;
+use crate::packs::{NamedText, PackSource, set_hash};
+use crate::storage::{PolicySet, StorageError, Store};
+
+/// Why nothing was published.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PublishError {
+    /// It does not load.
+    #[error("the set does not load")]
+    Broken(Vec<PolicyError>),
+    /// It decides otherwise than its own cases say; each line names a file, a case and the difference.
+    #[error("{} cases failed", .0.len())]
+    Cases(Vec<String>),
+    /// The newest version cannot be read, so it cannot be compared with.
+    #[error("{0}")]
+    Policies(#[from] PolicyFailure),
+    /// The database does not take it.
+    #[error("{0}")]
+    Storage(#[from] StorageError),
+}
+
+/// What is published now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Published {
+    /// Its version; 0 if nothing was ever published.
+    pub version: u64,
+    /// Whether it is new; otherwise it was the newest already.
+    pub new: bool,
+    /// The packs in it.
+    pub packs: Vec<PolicyRef>,
+    /// Cases that came out as expected.
+    pub passed: usize,
+    /// Tenants that are attached to a pack which is not in it: every command of theirs is treated as S3.
+    pub without_pack: Vec<TenantId>,
+}
+
+/// Checks a set, cases included, and publishes it for every server on the database. Blocks on the disk.
+pub async fn publish_policies(
+    store: &dyn Store,
+    source: &PackSource,
+    note: Option<&str>,
+    at: Timestamp,
+) -> Result<Published, PublishError> {
+    let files = source.files_with_cases().map_err(PublishError::Broken)?;
+    let paths = files.to_paths();
+    // What is checked is what will be read: the files as they are stored, and not the folder once more.
+    let rules = PackSource::Published(paths.clone()).load().map_err(PublishError::Broken)?;
+    let reports = files.run_cases(rules.book()).map_err(PublishError::Broken)?;
+    let failures = reports
+        .iter()
+        .flat_map(|(file, report)| report.failures.iter().map(move |failure| format!("{file}: {failure}")));
+    let failures: Vec<String> = failures.collect();
+    if !failures.is_empty() {
+        return Err(PublishError::Cases(failures));
+    }
+    let hash = set_hash(&paths).map_err(|error| PublishError::Broken(vec![error]))?;
+    let packs: Vec<PolicyRef> = packs(&rules).cloned().collect();
+    let same = same(store, &hash, &paths).await?;
+    let version = if let Some(version) = same {
+        version
+    } else {
+        let set = PolicySet { hash, packs: packs.clone(), files: paths };
+        store.publish_policies(Some(&set), note, at).await?
+    };
+    let passed = reports.iter().map(|(_, report)| report.passed).sum();
+    Ok(Published {
+        version,
+        new: same.is_none(),
+        packs,
+        passed,
+        without_pack: attached_elsewhere(store, &rules).await?,
+    })
+}
+
+/// The newest version, if it is this set already. One that only says so was changed by other hands.
+async fn same(store: &dyn Store, hash: &str, files: &[NamedText]) -> Result<Option<u64>, StorageError> {
+    let newest = store.policy_versions(None, 1).await?.pop();
+    let Some(newest) = newest.filter(|newest| newest.hash.as_deref() == Some(hash)) else { return Ok(None) };
+    let set = store.policy_set(newest.version).await?;
+    Ok(set.is_some_and(|set| set.files == files).then_some(newest.version))
+}
+
+/// Goes back to the packs that the program brings along, as a version of its own.
+pub async fn withdraw_policies(
+    store: &dyn Store,
+    note: Option<&str>,
+    at: Timestamp,
+) -> Result<Published, PublishError> {
+    let newest = store.policy_versions(None, 1).await?.pop();
+    let (version, new) = match newest {
+        Some(newest) if newest.hash.is_some() => (store.publish_policies(None, note, at).await?, true),
+        newest => (newest.map_or(0, |newest| newest.version), false),
+    };
+    let (rules, _) = read(store, 0).await?;
+    let packs = packs(&rules).cloned().collect();
+    Ok(Published { version, new, packs, passed: 0, without_pack: attached_elsewhere(store, &rules).await? })
+}
+
+/// Tenants that are attached to a pack which these rules do not have.
+async fn attached_elsewhere(store: &dyn Store, rules: &Rulebook) -> Result<Vec<TenantId>, StorageError> {
+    let tenants = store.tenants().await?.into_iter();
+    let lost =
+        tenants.filter(|tenant| tenant.policy_pack.as_ref().is_some_and(|pack| rules.book().pack(pack).is_none()));
+    Ok(lost.map(|tenant| tenant.tenant_id).collect())
+}

@@ -1,9 +1,11 @@
 //! The command line: the only place that names an adapter and puts the house together.
 
+mod backup;
 mod control;
 mod demo;
 mod demo_script;
 mod first_run;
+mod health;
 mod open;
 mod policy;
 mod serve;
@@ -44,6 +46,10 @@ enum Command {
     Policy(policy::PolicyCommand),
     /// Follow every hash chain in the database, compare every frame, and name what does not fit
     Verify(verify::VerifyArguments),
+    /// Copy a SQLite database while it is in use
+    Backup(backup::BackupArguments),
+    /// Ask a server whether it is ready
+    Health(health::HealthArguments),
     /// Play a short WhatsApp conversation against a temporary server and show what each message meant
     Demo,
 }
@@ -87,6 +93,8 @@ pub fn run(cli: Cli) -> ExitCode {
             Some(Command::Key(command)) => control::key(&settings, command).await,
             Some(Command::Policy(command)) => policy::run(&settings, command).await,
             Some(Command::Verify(arguments)) => verify::run(&settings, &arguments).await,
+            Some(Command::Backup(arguments)) => backup::run(&settings, &arguments).await,
+            Some(Command::Health(arguments)) => health::run(cli.serve.listen, &arguments).await,
             Some(Command::Demo) => demo::run(&settings).await,
         }
     });

@@ -56,7 +56,7 @@ async fn file(path: &Path) -> Result<Arc<dyn Store>, Failure> {
 /// Creates a missing database file so that only its owner reads it: it will hold personal data. SQLite gives the files
 /// beside it the same permissions. A file that exists keeps what its owner chose.
 #[cfg(unix)]
-fn keep_private(path: &Path) -> Result<(), Failure> {
+pub(super) fn keep_private(path: &Path) -> Result<(), Failure> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let created = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     match created {
@@ -67,7 +67,7 @@ fn keep_private(path: &Path) -> Result<(), Failure> {
 }
 
 #[cfg(not(unix))]
-fn keep_private(_path: &Path) -> Result<(), Failure> {
+pub(super) fn keep_private(_path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 

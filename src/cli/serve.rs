@@ -12,9 +12,11 @@ use tokio::sync::watch;
 
 use super::{Failure, first_run, open};
 use crate::config::{MetricsListen, ServeSettings, Settings};
+use crate::domain::time::Clock as _;
 use crate::http::{HttpConfig, ListenLimits, listen, router};
 use crate::storage::Store;
 use crate::storage::committer::{Committer, WriteHealth};
+use crate::system::SystemClock;
 
 /// The open connections of the metrics listener: whoever collects needs one.
 const METRICS_CONNECTIONS: usize = 64;
@@ -52,7 +54,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         // Nobody left to tell is as good as told.
         stop.send_replace(true);
     });
-    let metrics = metrics_server(serve.metrics_listen, stopped.clone()).await?;
+    let metrics = metrics_server(serve.metrics_listen, house.committer.clone(), stopped.clone()).await?;
     let sweeper = tokio::spawn(house.service.clone().sweep_until(until(stopped.clone())));
     let following = tokio::spawn(policies.follow_until(until(stopped.clone())));
     let app = router(house.service.clone(), HttpConfig::default());
@@ -119,10 +121,11 @@ async fn writer_gone(committer: Committer) {
 /// Metrics have a listener of their own, so that nobody exposes them together with the API by mistake.
 async fn metrics_server(
     wanted: MetricsListen,
+    committer: Committer,
     stopped: watch::Receiver<bool>,
 ) -> Result<Option<tokio::task::JoinHandle<()>>, Failure> {
     let MetricsListen::At(address) = wanted else { return Ok(None) };
-    let handle = crate::telemetry::start_metrics().map_err(Failure::new)?;
+    let handle = crate::telemetry::start_metrics(SystemClock.now()).map_err(Failure::new)?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|error| {
         Failure::new(format!(
@@ -132,7 +135,14 @@ async fn metrics_server(
     let address = listener.local_addr().map_err(Failure::new)?;
     tracing::info!(metrics.address = %address, "offering metrics");
     tokio::spawn(upkeep(handle.clone()));
-    let app = Router::new().route("/metrics", get(move || std::future::ready(handle.render())));
+    let render = move || {
+        // What has a state rather than a history is looked at when somebody asks.
+        metrics::gauge!("cscp_queued_operations").set(f64::from(u32::try_from(committer.queued()).unwrap_or(u32::MAX)));
+        metrics::gauge!("cscp_writable").set(f64::from(u8::from(committer.health() == WriteHealth::Ok)));
+        crate::telemetry::look_at_process();
+        std::future::ready(handle.render())
+    };
+    let app = Router::new().route("/metrics", get(render));
     let limits = ListenLimits { connections: METRICS_CONNECTIONS, ..ListenLimits::default() };
     Ok(Some(tokio::spawn(async move {
         // Whoever collects metrics comes again; nothing is lost with an answer.

@@ -34,6 +34,7 @@ impl Service {
         self.store.forget_requests(now, FORGET).await?;
         self.store.postpone(now, FORGET).await?;
         let due = self.store.due(now, ROUND).await?;
+        metrics::gauge!("cscp_due_conversations").set(f64::from(u32::try_from(due.len()).unwrap_or(ROUND)));
         let mut swept = 0;
         for (tenant_id, conversation_id) in due {
             // One conversation that cannot be read must not keep the others from expiring.
@@ -81,7 +82,10 @@ impl Service {
             if taken.is_none() {
                 continue;
             }
-            match self.sweep_once().await {
+            let round = self.sweep_once().await;
+            let outcome = if round.is_ok() { "done" } else { "failed" };
+            metrics::counter!("cscp_sweep_rounds_total", "outcome" => outcome).increment(1);
+            match round {
                 Ok(0) => {}
                 Ok(swept) => metrics::counter!("cscp_swept_total").increment(u64::try_from(swept).unwrap_or(0)),
                 Err(error) => tracing::warn!(sweep.error = %error, "a sweep failed and will be repeated"),
@@ -97,6 +101,10 @@ impl Service {
             false
         });
         metrics::gauge!("cscp_sweeper").set(f64::from(u8::from(first)));
+        if !first {
+            // Whoever sweeps counts them.
+            metrics::gauge!("cscp_due_conversations").set(0.0);
+        }
         first
     }
 }

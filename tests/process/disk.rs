@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::caller::{Answer, Caller, Sent, hello};
-use crate::folder::{BINARY, Folder, has_tool, program};
+use crate::folder::{BINARY, Folder, complained, cscp, has_tool, program};
+use crate::metrics::{SHOWN, metrics, value};
 use crate::server::Server;
 use crate::waiting::until;
 
@@ -19,7 +20,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 fn cramped(folder: &Folder) -> Server {
     let script = format!("trap '' XFSZ; ulimit -S -f {BLOCKS} || exit 1; exec \"$@\"");
     let mut command = program("sh");
-    command.args(["-c", &script, "sh", BINARY, "--no-demo-tenant", "--metrics-listen", "off"]);
+    command.args(["-c", &script, "sh", BINARY, "--no-demo-tenant"]).args(SHOWN);
     command.args(["--listen", "127.0.0.1:0", "--database"]).arg(folder.database());
     Server::spawn(&mut command)
 }
@@ -53,6 +54,17 @@ async fn fill(caller: &Caller) -> (Vec<(Sent, Answer)>, Sent) {
     panic!("{MESSAGES} messages fit: the limit does not work");
 }
 
+/// Whoever watches learns of it: by the metrics, and by asking.
+async fn expect_told(server: &Server, before: usize) {
+    let shown = metrics(server).await;
+    let refused = "cscp_refused_operations_total{reason=\"unavailable\"}";
+    assert_eq!(value(&shown, "cscp_writable"), Some(0.0), "{shown}");
+    assert!(value(&shown, refused).is_some_and(|refused| refused >= 17.0), "{before} fitted\n{shown}");
+    let asked = cscp().args(["health", "--url", &format!("{}/readyz", server.base)]).output().unwrap();
+    let complaint = complained(&asked);
+    assert!(asked.status.code() == Some(1) && complaint.contains("503, storage failing"), "{asked:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_503_and_recovers_without_help() {
     if !has_tool("prlimit", "a full disk") {
@@ -81,6 +93,8 @@ async fn a_full_disk_is_503_and_recovers_without_help() {
         assert_eq!(read.text("/context_id"), context_id, "{sent:?}");
     }
     in_time(&caller, &Sent::get("/healthz")).await.done();
+
+    expect_told(&server, acknowledged.len()).await;
 
     make_room(&server);
     let again = until("work is taken again", ANSWERS_WITHIN, async || {

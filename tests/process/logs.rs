@@ -1,14 +1,12 @@
 //! Logs and metrics hold nothing of what people wrote, who they are, or which key was used (S14).
 
-use std::time::Duration;
-
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::caller::{Caller, Sent, binding, hello, message, question, tap};
 use crate::folder::Folder;
+use crate::metrics::{SHOWN, metrics};
 use crate::server::Server;
-use crate::waiting::until;
 
 /// In every text that a caller chooses.
 const CANARY: &str = "kanarie";
@@ -90,23 +88,12 @@ async fn whole_command(caller: &Caller, talk: &str) {
     caller.send(&result).await.done();
 }
 
-/// Where the metrics are, as the log says.
-async fn metrics_base(server: &Server) -> String {
-    until("the address of the metrics", Duration::from_secs(10), async || {
-        let logged = server.logged();
-        let mut lines = logged.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        lines.find_map(|line| Some(format!("http://{}", line.get("metrics.address")?.as_str()?)))
-    })
-    .await
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_that_people_wrote_gets_out() {
     let folder = Folder::with_tenant();
     let key = folder.key("handler");
-    let arguments = ["--no-demo-tenant", "--metrics-listen", "127.0.0.1:0", "--log-format", "json", "--log", "debug"];
+    let arguments = [&["--no-demo-tenant", "--log", "debug"], SHOWN.as_slice()].concat();
     let server = Server::start_with(&folder, &arguments);
-    let metrics = metrics_base(&server).await;
     let caller = Caller::new(&server.base, &key);
     let talk = canary("conversation");
     whole_command(&caller, &talk).await;
@@ -121,8 +108,7 @@ async fn nothing_that_people_wrote_gets_out() {
     let wrong_key = format!("cscp_{}", canary("key"));
     assert_eq!(Caller::new(&server.base, &wrong_key).send(&hello("wamid.x", &talk)).await.status, 401);
 
-    let shown = reqwest::Client::builder().no_proxy().build().unwrap().get(format!("{metrics}/metrics"));
-    let shown = shown.send().await.unwrap().text().await.unwrap();
+    let shown = metrics(&server).await;
     let (said, logged) = server.stop().await;
     assert!(shown.contains("cscp_http_requests_total") && shown.contains("cscp_verdicts_total"), "{shown}");
     assert!(logged.matches("\"http.route\":\"/v1/messages\"").count() > 10, "requests are logged: {logged}");

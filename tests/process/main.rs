@@ -1,6 +1,7 @@
 //! The program as its users have it: started, killed, starved of disk, asked to stop, run by hand.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
+mod backup;
 mod caller;
 mod commands;
 mod crash;
@@ -14,6 +15,7 @@ mod ledger;
 #[path = "../postgres/leg.rs"]
 mod leg;
 mod logs;
+mod metrics;
 mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;

@@ -7,6 +7,7 @@
 mod directions;
 mod house;
 mod migrations;
+mod operations;
 mod purity;
 mod scan;
 mod shape;

@@ -73,6 +73,19 @@ pub enum Busy {
     Stopping,
 }
 
+impl Busy {
+    /// Why, in one word.
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Full { .. } => "full",
+            Self::Contended | Self::Storage(StorageError::Contended | StorageError::Conflict) => "contended",
+            Self::Storage(StorageError::Unavailable(_)) => "unavailable",
+            Self::Storage(_) => "inconsistent",
+            Self::Stopping => "stopping",
+        }
+    }
+}
+
 /// How writing goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WriteHealth {
@@ -164,6 +177,14 @@ impl Committer {
 
     /// Queues an operation and waits for its commit. Giving up waiting does not call it off.
     pub async fn submit(&self, submission: Submission) -> Result<Committed, Busy> {
+        let answer = self.queue_and_wait(submission).await;
+        if let Err(busy) = &answer {
+            metrics::counter!("cscp_refused_operations_total", "reason" => busy.reason()).increment(1);
+        }
+        answer
+    }
+
+    async fn queue_and_wait(&self, submission: Submission) -> Result<Committed, Busy> {
         let (reply, answer) = oneshot::channel();
         let queue = &self.queues[self.line_of(&submission)];
         queue.push(Waiting { submission, reply, skips: 0 })?;

@@ -1,5 +1,6 @@
 //! SQLite: the embedded default. WAL, `synchronous=FULL`, one writer, `BEGIN IMMEDIATE` as the lock.
 
+pub mod backup;
 mod control;
 mod load;
 mod policies;

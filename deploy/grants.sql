@@ -1,0 +1,10 @@
+-- What the servers' role may do, table by table. As the owner, after every `cscp migrate`; it can be repeated.
+BEGIN;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO cscp_server;
+-- The schema is the owner's.
+REVOKE INSERT, UPDATE, DELETE ON _sqlx_migrations, schema_floor FROM cscp_server;
+-- The record grows and nothing else: this version neither changes nor deletes entries, payloads and frames.
+REVOKE UPDATE, DELETE ON log_entries, log_payloads, frames FROM cscp_server;
+-- Tenants and keys are disabled and revoked, never deleted.
+REVOKE DELETE ON tenants, api_keys FROM cscp_server;
+COMMIT;

@@ -1,0 +1,60 @@
+//! `cscp health`: asks a server whether it is ready, for containers that hold no other program.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::Failure;
+
+/// How long the answer may take: less than anybody waits for this program.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
+
+#[derive(Debug, Args)]
+pub(crate) struct HealthArguments {
+    /// What to ask, over plain HTTP; by default /readyz of the server that these settings would start
+    #[arg(long)]
+    url: Option<String>,
+}
+
+/// `cscp health`. Ends with 0 when the answer is 200, with 1 otherwise.
+pub(super) async fn run(listen: SocketAddr, arguments: &HealthArguments) -> Result<ExitCode, Failure> {
+    let url = arguments.url.clone().unwrap_or_else(|| format!("http://{}/readyz", reachable(listen)));
+    let client = reqwest::Client::builder().no_proxy().timeout(ANSWERS_WITHIN).build().map_err(Failure::new)?;
+    // The address may have been given with a password in it.
+    let failed = |error: reqwest::Error| Failure::new(format!("no answer: {}", error.without_url()));
+    let response = client.get(url).send().await.map_err(failed)?;
+    let status = response.status();
+    let body: Value = response.json().await.unwrap_or_default();
+    let storage = body["storage"].as_str().map(|storage| format!(", storage {storage}")).unwrap_or_default();
+    if status != reqwest::StatusCode::OK {
+        return Err(Failure::new(format!("not ready: {}{storage}", status.as_u16())));
+    }
+    println!("ready{storage}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where a server that listens everywhere can be reached from here.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let here = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        named => named,
+    };
+    SocketAddr::new(here, listen.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_listens_everywhere_is_asked_on_this_machine() {
+        let asked = |listen: &str| reachable(listen.parse().unwrap()).to_string();
+        assert_eq!(asked("0.0.0.0:8080"), "127.0.0.1:8080");
+        assert_eq!(asked("[::]:8080"), "[::1]:8080");
+        assert_eq!(asked("10.0.0.7:80"), "10.0.0.7:80");
+    }
+}

@@ -80,7 +80,8 @@ async fn many_processes_may_open_an_empty_database_at_once() {
     for opened in opening {
         opened.await.unwrap().unwrap().close().await;
     }
-    assert_eq!(number(&settings, "SELECT count(*) FROM _sqlx_migrations WHERE success").await, 2);
+    let steps = i64::try_from(std::fs::read_dir("migrations/postgres").unwrap().count()).unwrap();
+    assert_eq!(number(&settings, "SELECT count(*) FROM _sqlx_migrations WHERE success").await, steps);
 }
 
 #[tokio::test]

@@ -1,6 +1,12 @@
 //! Rows on their way into a statement: one array a column, taken apart again by `unnest`.
 
-/// Declares a set of rows with its columns. Adding a row and binding the arrays, in order, is all that it can do.
+/// A set of rows.
+pub(super) trait Rows {
+    /// Whether there is none. Every row has a tenant.
+    fn is_empty(&self) -> bool;
+}
+
+/// Declares a set of rows with its columns. Rows are added, and the arrays bound in order.
 macro_rules! columns {
     ($table:ident { $($column:ident: $kind:ty),+ $(,)? }) => {
         #[derive(Default)]
@@ -18,6 +24,12 @@ macro_rules! columns {
                 -> $crate::storage::postgres::session::Query<'_>
             {
                 query$(.bind(self.$column))+
+            }
+        }
+
+        impl $crate::storage::postgres::columns::Rows for $table<'_> {
+            fn is_empty(&self) -> bool {
+                self.tenant_id.is_empty()
             }
         }
     };

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Row as _};
 
-use super::columns::columns;
+use super::assembly::{With, joined};
+use super::columns::{Rows as _, columns};
 use super::rows::{body, digest, failed, head, impossible, stream_key, tenant_id, text};
 use super::session::Session;
 use crate::domain::event::StreamKey;
@@ -13,87 +14,73 @@ use crate::domain::id::{ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
 use crate::storage::{Loaded, Row, StorageError, Want};
 
-/// Everything that decisions of a batch may look at, in one statement: the database is asked once per batch. The
-/// statement is one of its own, so that it sees what was committed before the locks were held.
-///
-/// `row` tells what `body` is. An item brings its context along, because a deadline is the earlier of both, and a
-/// context its actor, because an identity that changed voids what was asked before; an item's actor is its context's.
-/// Principals are held until the end of the transaction: who they are cannot change between decision and commit.
-const LOAD: &str = "
-    -- postgres: load.rows
-    WITH wanted_items (tenant_id, item_id) AS (
-        SELECT i.tenant_id, i.item_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
-            JOIN items AS i
-            ON i.tenant_id = w.tenant_id AND i.conversation_id = w.id AND i.state IN ('open', 'granted')
-        UNION
-        SELECT c.tenant_id, c.last_item_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
-            JOIN conversations AS c ON c.tenant_id = w.tenant_id AND c.conversation_id = w.id
-            WHERE c.last_item_id IS NOT NULL
-        UNION
-        SELECT w.tenant_id, w.id FROM unnest($8::text[], $9::text[]) AS w (tenant_id, id)
-        UNION
-        SELECT i.tenant_id, i.item_id FROM unnest($10::text[], $11::bytea[]) AS w (tenant_id, id)
-            JOIN items AS i ON i.tenant_id = w.tenant_id AND i.nonce_digest = w.id
-        UNION
-        SELECT p.tenant_id, p.item_id FROM unnest($12::text[], $13::text[]) AS w (tenant_id, id)
-            JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id
-        UNION
-        SELECT i.tenant_id, i.item_id FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
-            JOIN items AS i ON i.tenant_id = w.tenant_id AND i.command_id = w.id
-    ), wanted_contexts (tenant_id, context_id) AS (
-        SELECT c.tenant_id, c.context_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
-            JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.conversation_id = w.id AND c.open
-        UNION
-        SELECT w.tenant_id, w.id FROM unnest($6::text[], $7::text[]) AS w (tenant_id, id)
-        UNION
-        SELECT c.tenant_id, c.context_id FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
-            JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id
-        UNION
-        SELECT i.tenant_id, i.context_id FROM wanted_items AS w
-            JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id
-    ), wanted_principals (tenant_id, principal_id) AS (
-        SELECT w.tenant_id, w.id FROM unnest($20::text[], $21::text[]) AS w (tenant_id, id)
-        UNION
-        SELECT c.tenant_id, c.actor_id FROM wanted_contexts AS w
-            JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id
-    ), held_principals (tenant_id, body) AS MATERIALIZED (
-        SELECT p.tenant_id, p.body FROM wanted_principals AS w
-            JOIN principals AS p ON p.tenant_id = w.tenant_id AND p.principal_id = w.principal_id
-            ORDER BY p.tenant_id, p.principal_id FOR SHARE OF p
-    )
-    SELECT 'head' AS row, s.tenant_id, s.kind AS a, s.key AS b, s.stream_id AS c, s.seq, s.last_at, s.head_hash AS h,
-           NULL AS body
+/// The items that are wanted: open or asked last in a conversation, or named in some way.
+const ITEMS: [&str; 6] = [
+    "SELECT i.tenant_id, i.item_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
+        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.conversation_id = w.id AND i.state IN ('open', 'granted')",
+    "SELECT c.tenant_id, c.last_item_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
+        JOIN conversations AS c ON c.tenant_id = w.tenant_id AND c.conversation_id = w.id
+        WHERE c.last_item_id IS NOT NULL",
+    "SELECT w.tenant_id, w.id FROM unnest($8::text[], $9::text[]) AS w (tenant_id, id)",
+    "SELECT i.tenant_id, i.item_id FROM unnest($10::text[], $11::bytea[]) AS w (tenant_id, id)
+        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.nonce_digest = w.id",
+    "SELECT p.tenant_id, p.item_id FROM unnest($12::text[], $13::text[]) AS w (tenant_id, id)
+        JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id",
+    "SELECT i.tenant_id, i.item_id FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
+        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.command_id = w.id",
+];
+
+/// The contexts that are wanted: open in a conversation, named, of a command, of an item.
+const CONTEXTS: [&str; 4] = [
+    "SELECT c.tenant_id, c.context_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
+        JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.conversation_id = w.id AND c.open",
+    "SELECT w.tenant_id, w.id FROM unnest($6::text[], $7::text[]) AS w (tenant_id, id)",
+    "SELECT c.tenant_id, c.context_id FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
+        JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id",
+    "SELECT i.tenant_id, i.context_id FROM wanted_items AS w
+        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id",
+];
+
+/// The principals that are wanted: named, and the actors of contexts.
+const PRINCIPALS: [&str; 2] = [
+    "SELECT w.tenant_id, w.id FROM unnest($20::text[], $21::text[]) AS w (tenant_id, id)",
+    "SELECT c.tenant_id, c.actor_id FROM wanted_contexts AS w
+        JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id",
+];
+
+const HELD_PRINCIPALS: &str = "
+    SELECT p.tenant_id, p.body FROM wanted_principals AS w
+        JOIN principals AS p ON p.tenant_id = w.tenant_id AND p.principal_id = w.principal_id
+        ORDER BY p.tenant_id, p.principal_id FOR SHARE OF p";
+
+/// What comes back. `row` tells what `body` is.
+const ROWS: [&str; 9] = [
+    "SELECT 'head' AS row, s.tenant_id, s.kind AS a, s.key AS b, s.stream_id AS c, s.seq, s.last_at, s.head_hash AS h,
+            NULL AS body
         FROM unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)
         JOIN streams AS s ON s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key
-        WHERE s.stream_id IS NOT NULL
-    UNION ALL
-    SELECT 'conversation', c.tenant_id, c.conversation_id, NULL, NULL, NULL, NULL, NULL, c.body
+        WHERE s.stream_id IS NOT NULL",
+    "SELECT 'conversation', c.tenant_id, c.conversation_id, NULL, NULL, NULL, NULL, NULL, c.body
         FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
-        JOIN conversations AS c ON c.tenant_id = w.tenant_id AND c.conversation_id = w.id
-    UNION ALL
-    SELECT 'context', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body FROM wanted_contexts AS w
-        JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id
-    UNION ALL
-    SELECT 'item', i.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, i.body FROM wanted_items AS w
-        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id
-    UNION ALL
-    SELECT 'command', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body
+        JOIN conversations AS c ON c.tenant_id = w.tenant_id AND c.conversation_id = w.id",
+    "SELECT 'context', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body FROM wanted_contexts AS w
+        JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id",
+    "SELECT 'item', i.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, i.body FROM wanted_items AS w
+        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id",
+    "SELECT 'command', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body
         FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
-        JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id
-    UNION ALL
-    SELECT 'command', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body
+        JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id",
+    "SELECT 'command', c.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, c.body
         FROM unnest($16::text[], $17::text[]) AS w (tenant_id, id)
-        JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.idempotency_key = w.id
-    UNION ALL
-    SELECT 'message', m.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, m.body
+        JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.idempotency_key = w.id",
+    "SELECT 'message', m.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, m.body
         FROM unnest($18::text[], $19::bytea[]) AS w (tenant_id, id)
-        JOIN messages AS m ON m.tenant_id = w.tenant_id AND m.message_key = w.id
-    UNION ALL
-    SELECT 'principal', p.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, p.body FROM held_principals AS p
-    UNION ALL
-    SELECT 'claim', c.tenant_id, NULL, NULL, NULL, NULL, NULL, c.claim_key, c.body
+        JOIN messages AS m ON m.tenant_id = w.tenant_id AND m.message_key = w.id",
+    "SELECT 'principal', p.tenant_id, NULL, NULL, NULL, NULL, NULL, NULL, p.body FROM held_principals AS p",
+    "SELECT 'claim', c.tenant_id, NULL, NULL, NULL, NULL, NULL, c.claim_key, c.body
         FROM unnest($22::text[], $23::bytea[]) AS w (tenant_id, id)
-        JOIN claims AS c ON c.tenant_id = w.tenant_id AND c.claim_key = w.id";
+        JOIN claims AS c ON c.tenant_id = w.tenant_id AND c.claim_key = w.id",
+];
 
 const LOAD_MORE: &str = "
     -- postgres: load.more
@@ -147,12 +134,55 @@ impl<'a> Asked<'a> {
         want.claim.iter().for_each(|key| self.claims.add((tenant, key.as_bytes())));
     }
 
+    /// Everything that decisions of a batch may look at, in one statement: the database is asked once per batch. The
+    /// statement is one of its own, so that it sees what was committed before the locks were held.
+    ///
+    /// An item brings its context along, because a deadline is the earlier of both, and a context its actor, because
+    /// an identity that changed voids what was asked before; an item's actor is its context's. Principals are held
+    /// until the end of the transaction: who they are cannot change between decision and commit.
+    fn statement(&self) -> String {
+        let (conversations, commands) = (!self.conversations.is_empty(), !self.commands.is_empty());
+        let named = [!self.items.is_empty(), !self.nonces.is_empty(), !self.prompts.is_empty(), commands];
+        let items = [conversations, conversations, named[0], named[1], named[2], named[3]];
+        let items = joined(&paired(items, ITEMS), "\n    UNION ");
+        let contexts = [conversations, !self.contexts.is_empty(), commands, items.is_some()];
+        let contexts = joined(&paired(contexts, CONTEXTS), "\n    UNION ");
+        let principals = [!self.principals.is_empty(), contexts.is_some()];
+        let principals = joined(&paired(principals, PRINCIPALS), "\n    UNION ");
+        let rows = [
+            // Always there, for the names of the columns.
+            true,
+            conversations,
+            contexts.is_some(),
+            items.is_some(),
+            commands,
+            !self.idempotency_keys.is_empty(),
+            !self.messages.is_empty(),
+            principals.is_some(),
+            !self.claims.is_empty(),
+        ];
+        let rows = joined(&paired(rows, ROWS), "\n    UNION ALL ").unwrap_or_default();
+        let mut with = With::default();
+        items.iter().for_each(|query| with.add("wanted_items (tenant_id, item_id) AS", query));
+        contexts.iter().for_each(|query| with.add("wanted_contexts (tenant_id, context_id) AS", query));
+        if let Some(query) = principals {
+            with.add("wanted_principals (tenant_id, principal_id) AS", &query);
+            with.add("held_principals (tenant_id, body) AS MATERIALIZED", HELD_PRINCIPALS);
+        }
+        with.then("load.rows", &rows)
+    }
+
     async fn fetch(self, session: &mut Session) -> Result<Vec<PgRow>, StorageError> {
-        let query = self.contexts.bind(self.conversations.bind(self.heads.bind(sqlx::query(LOAD))));
+        let query = sqlx::query(AssertSqlSafe(self.statement()));
+        let query = self.contexts.bind(self.conversations.bind(self.heads.bind(query)));
         let query = self.prompts.bind(self.nonces.bind(self.items.bind(query)));
         let query = self.messages.bind(self.idempotency_keys.bind(self.commands.bind(query)));
         session.rows(self.claims.bind(self.principals.bind(query))).await
     }
+}
+
+fn paired<const N: usize>(wanted: [bool; N], parts: [&'static str; N]) -> [(bool, &'static str); N] {
+    std::array::from_fn(|at| (wanted[at], parts[at]))
 }
 
 /// Loads what the wants name whose streams are held.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Row as _};
 
-use super::columns::columns;
+use super::assembly::{With, joined};
+use super::columns::{Rows as _, columns};
 use super::rows::{failed, stream_key, tenant_id};
 use super::session::{Query, Session};
 use crate::domain::event::StreamKey;
@@ -13,76 +14,81 @@ use crate::domain::id::TenantId;
 use crate::domain::operation::ItemRef;
 use crate::storage::{Locking, StorageError, Want};
 
-/// Finds the conversations of contexts, items, prompts and commands that were named without saying which
-/// conversation (what belongs where never changes, so that needs no lock), locks the heads in the order of their
-/// names, and creates the heads that are missing: a row that was inserted here is held as well. Whoever creates a head
-/// holds its name, so that another who would create it too sees that and, unless told to wait, leaves it out.
-macro_rules! lock_statement {
-    ($name:literal, $skip:literal, $unclaimed:literal) => {
-        concat!(
-            "-- postgres: lock.",
-            $name,
-            "
-            WITH located (position, tenant_id, conversation_id) AS MATERIALIZED (
-                SELECT w.position, c.tenant_id, c.conversation_id
-                    FROM unnest($4::int4[], $5::text[], $6::text[]) AS w (position, tenant_id, id)
-                    JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.id
-                UNION ALL
-                SELECT w.position, i.tenant_id, i.conversation_id
-                    FROM unnest($7::int4[], $8::text[], $9::text[]) AS w (position, tenant_id, id)
-                    JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.id
-                UNION ALL
-                SELECT w.position, i.tenant_id, i.conversation_id
-                    FROM unnest($10::int4[], $11::text[], $12::bytea[]) AS w (position, tenant_id, nonce)
-                    JOIN items AS i ON i.tenant_id = w.tenant_id AND i.nonce_digest = w.nonce
-                UNION ALL
-                SELECT w.position, i.tenant_id, i.conversation_id
-                    FROM unnest($13::int4[], $14::text[], $15::text[]) AS w (position, tenant_id, id)
-                    JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id
-                    JOIN items AS i ON i.tenant_id = p.tenant_id AND i.item_id = p.item_id
-                UNION ALL
-                SELECT w.position, c.tenant_id, c.conversation_id
-                    FROM unnest($16::int4[], $17::text[], $18::text[]) AS w (position, tenant_id, id)
-                    JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id
-            ), wanted (tenant_id, kind, key) AS MATERIALIZED (
-                SELECT w.tenant_id, w.kind, w.key
-                    FROM unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)
-                UNION
-                SELECT l.tenant_id, 'conversation', l.conversation_id FROM located AS l
-            ), held AS MATERIALIZED (
-                SELECT s.tenant_id, s.kind, s.key FROM wanted AS w
-                    JOIN streams AS s ON s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key
-                    ORDER BY s.tenant_id, s.kind, s.key FOR UPDATE OF s",
-            $skip,
-            "
-            ), missing AS MATERIALIZED (
-                SELECT w.tenant_id, w.kind, w.key FROM wanted AS w
-                    WHERE NOT EXISTS (SELECT 1 FROM streams AS s
-                        WHERE s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key)
-                    ORDER BY w.tenant_id, w.kind, w.key
-            ), created AS (
-                INSERT INTO streams (tenant_id, kind, key, seq)
-                SELECT m.tenant_id, m.kind, m.key, 0 FROM missing AS m",
-            $unclaimed,
-            "
-                ON CONFLICT DO NOTHING
-                RETURNING tenant_id, kind, key
-            )
-            SELECT position, tenant_id, 'conversation' AS a, conversation_id AS b FROM located
-            UNION ALL
-            SELECT NULL, tenant_id, kind, key FROM held
-            UNION ALL
-            SELECT NULL, tenant_id, kind, key FROM created"
-        )
-    };
-}
+/// Where contexts, items, nonces, prompts and commands belong that were named without saying which conversation. What
+/// belongs where never changes, so that needs no lock.
+const LOCATED: [&str; 5] = [
+    "SELECT w.position, c.tenant_id, c.conversation_id
+        FROM unnest($4::int4[], $5::text[], $6::text[]) AS w (position, tenant_id, id)
+        JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.id",
+    "SELECT w.position, i.tenant_id, i.conversation_id
+        FROM unnest($7::int4[], $8::text[], $9::text[]) AS w (position, tenant_id, id)
+        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.id",
+    "SELECT w.position, i.tenant_id, i.conversation_id
+        FROM unnest($10::int4[], $11::text[], $12::bytea[]) AS w (position, tenant_id, nonce)
+        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.nonce_digest = w.nonce",
+    "SELECT w.position, i.tenant_id, i.conversation_id
+        FROM unnest($13::int4[], $14::text[], $15::text[]) AS w (position, tenant_id, id)
+        JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id
+        JOIN items AS i ON i.tenant_id = p.tenant_id AND i.item_id = p.item_id",
+    "SELECT w.position, c.tenant_id, c.conversation_id
+        FROM unnest($16::int4[], $17::text[], $18::text[]) AS w (position, tenant_id, id)
+        JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id",
+];
 
-const SKIP: &str = lock_statement!(
-    "skip",
-    " SKIP LOCKED",
-    " WHERE pg_try_advisory_xact_lock(hashtextextended(concat_ws(E'\\x1f', m.tenant_id, m.kind, m.key), 0))"
-);
-const WAIT: &str = lock_statement!("wait", "", "");
+const NAMED: &str = "
+    SELECT w.tenant_id, w.kind, w.key FROM unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)";
+const OF_LOCATED: &str = "
+    UNION SELECT l.tenant_id, 'conversation', l.conversation_id FROM located AS l";
+
+/// Heads that are there, in the order of their names.
+const HELD: &str = "
+    SELECT s.tenant_id, s.kind, s.key FROM wanted AS w
+        JOIN streams AS s ON s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key
+        ORDER BY s.tenant_id, s.kind, s.key FOR UPDATE OF s";
+
+/// Heads that are not there are created: a row that was inserted here is held as well.
+const MISSING: &str = "
+    SELECT w.tenant_id, w.kind, w.key FROM wanted AS w
+        WHERE NOT EXISTS (SELECT 1 FROM streams AS s
+            WHERE s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key)
+        ORDER BY w.tenant_id, w.kind, w.key";
+const CREATED: &str = "
+    INSERT INTO streams (tenant_id, kind, key, seq) SELECT m.tenant_id, m.kind, m.key, 0 FROM missing AS m";
+/// Whoever creates a head holds its name, so that another who would create it too sees that and leaves it out.
+const UNCLAIMED: &str = "
+    WHERE pg_try_advisory_xact_lock(hashtextextended(concat_ws(E'\\x1f', m.tenant_id, m.kind, m.key), 0))";
+/// Or waits for it.
+const CLAIMED: &str = "
+    WHERE (SELECT true FROM pg_advisory_xact_lock(
+        hashtextextended(concat_ws(E'\\x1f', m.tenant_id, m.kind, m.key), 0)))";
+const ONCE: &str = "
+    ON CONFLICT DO NOTHING RETURNING tenant_id, kind, key";
+
+const LOCATIONS: &str = "
+    SELECT position, tenant_id, 'conversation' AS a, conversation_id AS b FROM located
+    UNION ALL SELECT NULL, tenant_id, kind, key FROM held
+    UNION ALL SELECT NULL, tenant_id, kind, key FROM created";
+const HEADS_ONLY: &str = "
+    SELECT NULL::int4 AS position, tenant_id, kind AS a, key AS b FROM held
+    UNION ALL SELECT NULL, tenant_id, kind, key FROM created";
+
+/// All of it in one statement.
+fn assembled(located: Option<&str>, locking: Locking) -> String {
+    let (name, skip, claim) = match locking {
+        Locking::Skip => ("lock.skip", " SKIP LOCKED", UNCLAIMED),
+        Locking::Wait => ("lock.wait", "", CLAIMED),
+    };
+    let mut with = With::default();
+    if let Some(query) = located {
+        with.add("located (position, tenant_id, conversation_id) AS MATERIALIZED", query);
+    }
+    let of_located = if located.is_some() { OF_LOCATED } else { "" };
+    with.add("wanted (tenant_id, kind, key) AS MATERIALIZED", &format!("{NAMED}{of_located}"));
+    with.add("held AS MATERIALIZED", &format!("{HELD}{skip}"));
+    with.add("missing AS MATERIALIZED", MISSING);
+    with.add("created AS", &format!("{CREATED}{claim}{ONCE}"));
+    with.then(name, if located.is_some() { LOCATIONS } else { HEADS_ONLY })
+}
 
 /// How often locks are tried for where they are waited for.
 const ATTEMPTS: u32 = 3;
@@ -163,10 +169,11 @@ fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
     for name in named {
         heads.add(name);
     }
-    let query = sqlx::query(match locking {
-        Locking::Skip => SKIP,
-        Locking::Wait => WAIT,
-    });
+    let named = [&contexts, &items].map(|names| !names.is_empty());
+    let named = [named[0], named[1], !nonces.is_empty(), !prompts.is_empty(), !commands.is_empty()];
+    let parts: [(bool, &str); 5] = std::array::from_fn(|at| (named[at], LOCATED[at]));
+    let located = joined(&parts, "\n    UNION ALL ");
+    let query = sqlx::query(AssertSqlSafe(assembled(located.as_deref(), locking)));
     commands.bind(prompts.bind(nonces.bind(items.bind(contexts.bind(heads.bind(query))))))
 }
 

@@ -1,5 +1,6 @@
 //! PostgreSQL: for many processes on one database. The heads of streams are the locks, and the clock is the database's.
 
+mod assembly;
 mod clock;
 mod columns;
 mod control;
@@ -81,7 +82,10 @@ impl PostgresStore {
         let pool = |most: u32| PgPoolOptions::new().acquire_timeout(ACQUIRE).max_connections(most.max(1));
         let at_once = settings.writers.max(1);
         // Whether a connection still works shows when the transaction begins; asking before would cost a round trip.
-        let writers = pool(at_once + SPARE).test_before_acquire(false).connect_lazy_with(options.clone());
+        let of_writers = if settings.pooler { options.clone() } else { session::with_rules(options.clone()) };
+        let writers = pool(at_once + SPARE).test_before_acquire(false).connect_lazy_with(of_writers);
+        // Better no start than a server that finds out with its first message that it cannot write.
+        drop(writers.acquire().await.map_err(failed)?);
         let readers = pool(settings.readers).connect_lazy_with(options);
         Ok(Self { writers: desk(writers), readers: desk(readers), at_once, clock: settings.clock.clone() })
     }

@@ -39,6 +39,10 @@ fn refused(code: &str) -> StorageError {
             StorageError::Inconsistent { table: "unknown", what: "a constraint of the schema was broken".to_owned() }
         }
         "28P01" | "28000" => StorageError::Unavailable("the database refuses the user or the password".to_owned()),
+        "08P01" => StorageError::Unavailable(
+            "a pooler between here and the database refuses the connection's settings: start with --postgres-pooler"
+                .to_owned(),
+        ),
         "3D000" => StorageError::Unavailable("there is no database of that name".to_owned()),
         "42501" => StorageError::Unavailable("the user lacks a right (PostgreSQL error 42501)".to_owned()),
         "42P01" | "42703" => StorageError::Schema("a table or a column is missing".to_owned()),

@@ -1,11 +1,12 @@
 //! A connection at work: every statement has an end, and a connection in an unknown state is not used again.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
 use sqlx::query::Query as SqlxQuery;
-use sqlx::{PgPool, Postgres};
+use sqlx::{AssertSqlSafe, PgPool, Postgres};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
@@ -21,18 +22,36 @@ const ANSWER: Duration = Duration::from_secs(15);
 /// How long a rollback may take before the connection is closed instead.
 const ROLLBACK: Duration = Duration::from_secs(2);
 
-/// Begins a transaction that writes. All of it is one round trip, and all of it ends with the transaction, so that it
-/// works through a pooler. A lock that is not free soon is not waited for; what a dead process holds comes free by
-/// itself. The rest keeps plans the same for small and large tables: look-ups by key, planned once.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-    SET LOCAL lock_timeout = '300ms';
-    SET LOCAL statement_timeout = '10s';
-    SET LOCAL idle_in_transaction_session_timeout = '5s';
-    SET LOCAL plan_cache_mode = 'force_generic_plan';
-    SET LOCAL enable_seqscan = off;
-    SET LOCAL enable_hashjoin = off;
-    SET LOCAL enable_mergejoin = off;
-    SET LOCAL jit = off";
+/// What holds for every transaction that writes. A lock that is not free soon is not waited for; what a dead process
+/// holds comes free by itself. The rest keeps plans the same for small and large tables: look-ups by key, planned once.
+const RULES: [(&str, &str); 8] = [
+    ("lock_timeout", "300ms"),
+    ("statement_timeout", "10s"),
+    ("idle_in_transaction_session_timeout", "5s"),
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("jit", "off"),
+];
+/// Statements that a connection keeps prepared.
+const STATEMENTS: usize = 256;
+/// Begins a transaction that writes, on a connection that has the rules from its start.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+/// A connection of the write path: it has the rules from its start, so that no transaction pays for them. A pooler lends
+/// its connections to others, so there each transaction brings its own rules along.
+pub(super) fn with_rules(options: PgConnectOptions) -> PgConnectOptions {
+    // Statements differ by what a batch has rows for: all that occur stay prepared.
+    options.options(RULES).statement_cache_capacity(STATEMENTS)
+}
+
+/// Begins a transaction behind a pooler: all of it is one round trip, and all of it ends with the transaction.
+fn begin_with_rules() -> String {
+    let rules = RULES.map(|(name, value)| format!("; SET LOCAL {name} = '{value}'"));
+    format!("{BEGIN}{}", rules.concat())
+}
+
 /// Lets a lone operation wait longer for its locks.
 pub(super) const WAIT: &str = "SET LOCAL lock_timeout = '1s'";
 /// Begins a transaction that changes a row or two of the house's own.
@@ -86,7 +105,8 @@ impl Session {
     }
 
     /// Statements without values, in one round trip.
-    async fn simple(&mut self, sql: &'static str) -> Result<(), StorageError> {
+    async fn simple(&mut self, sql: impl Into<Cow<'static, str>>) -> Result<(), StorageError> {
+        let sql = AssertSqlSafe(sql.into().into_owned());
         let answer = timeout(ANSWER, sqlx::raw_sql(sql).execute(&mut **self.ask()?)).await;
         self.settle(answer).map(drop)
     }
@@ -96,7 +116,7 @@ impl Session {
         self.simple(sql).await
     }
 
-    pub(super) async fn begin(&mut self, sql: &'static str) -> Result<(), StorageError> {
+    pub(super) async fn begin(&mut self, sql: impl Into<Cow<'static, str>>) -> Result<(), StorageError> {
         self.open = true;
         self.simple(sql).await
     }
@@ -195,7 +215,8 @@ impl Desk {
     pub(super) async fn begin(&self) -> Result<Session, NotBegun> {
         let opened = Session::open(&self.pool, self.named).await;
         let mut session = opened.map_err(|error| NotBegun { error, stale: false })?;
-        match session.begin(BEGIN).await {
+        let begun = if self.named { session.begin(BEGIN).await } else { session.begin(begin_with_rules()).await };
+        match begun {
             Ok(()) => Ok(session),
             Err(error) => Err(NotBegun { error, stale: session.cut }),
         }

@@ -1,25 +1,33 @@
-//! The statement that writes a batch, and the arrays that it takes its rows from.
+//! The statement that writes a batch, part by part, and the arrays that it takes its rows from.
 
 use super::columns::columns;
 
-/// All tables that a turn changes. The parts run side by side on one snapshot, and no part depends on another. Heads
-/// are there and held since the load. Ended contexts come first in their arrays, so that a new one never meets the
-/// one it follows in the unique index. A claim that has not served its time belongs to somebody else.
-pub(super) const WRITE: &str = "
-    -- postgres: write.batch
-    WITH heads AS (
+/// All tables that a turn changes, each with its part of the statement. The parts run side by side on one snapshot, and
+/// no part depends on another. Heads are there and held since the load. Ended contexts come first in their arrays, so
+/// that a new one never meets the one it follows in the unique index. A claim that has not served its time belongs to
+/// somebody else.
+pub(super) const PARTS: [(&str, &str); 11] = [
+    (
+        "heads AS",
+        "
         UPDATE streams AS s
         SET stream_id = n.stream_id, seq = n.seq, head_hash = n.head_hash, last_at = n.last_at
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::bytea[], $7::int8[])
             AS n (tenant_id, kind, key, stream_id, seq, head_hash, last_at)
         WHERE s.tenant_id = n.tenant_id AND s.kind = n.kind AND s.key = n.key
-        RETURNING 1
-    ), conversations_written AS (
+        RETURNING 1",
+    ),
+    (
+        "conversations_written AS",
+        "
         INSERT INTO conversations (tenant_id, conversation_id, last_item_id, body)
         SELECT * FROM unnest($8::text[], $9::text[], $10::text[], $11::text[])
         ON CONFLICT (tenant_id, conversation_id) DO UPDATE SET
-            last_item_id = excluded.last_item_id, body = excluded.body
-    ), contexts_written AS (
+            last_item_id = excluded.last_item_id, body = excluded.body",
+    ),
+    (
+        "contexts_written AS",
+        "
         INSERT INTO contexts (tenant_id, context_id, conversation_id, actor_id, status, expires_at, updated_at, body,
                               sweep_after)
         SELECT n.*, n.expires_at FROM unnest(
@@ -27,49 +35,73 @@ pub(super) const WRITE: &str = "
             AS n (tenant_id, context_id, conversation_id, actor_id, status, expires_at, updated_at, body)
         ON CONFLICT (tenant_id, context_id) DO UPDATE SET
             status = excluded.status, expires_at = excluded.expires_at, updated_at = excluded.updated_at,
-            body = excluded.body, sweep_after = least(contexts.sweep_after, excluded.expires_at)
-    ), items_written AS (
+            body = excluded.body, sweep_after = least(contexts.sweep_after, excluded.expires_at)",
+    ),
+    (
+        "items_written AS",
+        "
         INSERT INTO items (tenant_id, item_id, kind, state, context_id, conversation_id, actor_id, identity_epoch,
                            command_id, asked_at, expires_at, nonce_digest, body)
         SELECT * FROM unnest(
             $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::int8[],
             $28::text[], $29::int8[], $30::int8[], $31::bytea[], $32::text[])
-        ON CONFLICT (tenant_id, item_id) DO UPDATE SET state = excluded.state, body = excluded.body
-    ), prompts_written AS (
+        ON CONFLICT (tenant_id, item_id) DO UPDATE SET state = excluded.state, body = excluded.body",
+    ),
+    (
+        "prompts_written AS",
+        "
         INSERT INTO item_prompts (tenant_id, message_id, item_id)
         SELECT * FROM unnest($33::text[], $34::text[], $35::text[])
-        ON CONFLICT (tenant_id, message_id) DO NOTHING
-    ), commands_written AS (
+        ON CONFLICT (tenant_id, message_id) DO NOTHING",
+    ),
+    (
+        "commands_written AS",
+        "
         INSERT INTO commands (tenant_id, command_id, idempotency_key, context_id, conversation_id, updated_at, body)
         SELECT * FROM unnest(
             $36::text[], $37::text[], $38::text[], $39::text[], $40::text[], $41::int8[], $42::text[])
-        ON CONFLICT (tenant_id, command_id) DO UPDATE SET updated_at = excluded.updated_at, body = excluded.body
-    ), messages_written AS (
+        ON CONFLICT (tenant_id, command_id) DO UPDATE SET updated_at = excluded.updated_at, body = excluded.body",
+    ),
+    (
+        "messages_written AS",
+        "
         INSERT INTO messages (tenant_id, message_key, conversation_id, keep_until, body)
-        SELECT * FROM unnest($43::text[], $44::bytea[], $45::text[], $46::int8[], $47::text[])
-    ), frames_written AS (
+        SELECT * FROM unnest($43::text[], $44::bytea[], $45::text[], $46::int8[], $47::text[])",
+    ),
+    (
+        "frames_written AS",
+        "
         INSERT INTO frames (tenant_id, context_frame_id, context_id, command_id, created_at, body)
-        SELECT * FROM unnest($48::text[], $49::text[], $50::text[], $51::text[], $52::int8[], $53::text[])
-    ), entries_written AS (
+        SELECT * FROM unnest($48::text[], $49::text[], $50::text[], $51::text[], $52::int8[], $53::text[])",
+    ),
+    (
+        "entries_written AS",
+        "
         INSERT INTO log_entries (tenant_id, stream_id, seq, v, artifact_id, type, at, policy_hash, payload_commitment,
                                  prev_hash, entry_hash)
         SELECT * FROM unnest(
             $54::text[], $55::text[], $56::int8[], $57::int8[], $58::text[], $59::text[], $60::int8[], $61::text[],
-            $62::bytea[], $63::bytea[], $64::bytea[])
-    ), payloads_written AS (
+            $62::bytea[], $63::bytea[], $64::bytea[])",
+    ),
+    (
+        "payloads_written AS",
+        "
         INSERT INTO log_payloads (tenant_id, stream_id, seq, at, conversation_id, context_id, command_id,
                                   correlation_id, salt, payload)
         SELECT * FROM unnest(
             $65::text[], $66::text[], $67::int8[], $68::int8[], $69::text[], $70::text[], $71::text[], $72::text[],
-            $73::bytea[], $74::text[])
-    ), claims_written AS (
+            $73::bytea[], $74::text[])",
+    ),
+    (
+        "claims_written AS",
+        "
         INSERT INTO claims (tenant_id, claim_key, expires_at, body)
         SELECT * FROM unnest($75::text[], $76::bytea[], $77::int8[], $78::text[])
         ON CONFLICT (tenant_id, claim_key) DO UPDATE SET expires_at = excluded.expires_at, body = excluded.body
             WHERE claims.expires_at <= $79
-        RETURNING 1
-    )
-    SELECT (SELECT count(*) FROM heads) AS heads, (SELECT count(*) FROM claims_written) AS claims";
+        RETURNING 1",
+    ),
+];
 
 columns!(Heads {
     tenant_id: &'a str,

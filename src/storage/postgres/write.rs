@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use sqlx::AssertSqlSafe;
+use sqlx::postgres::PgRow;
+
+use super::assembly::With;
+use super::columns::Rows as _;
 use super::identity;
 use super::rows::number;
 use super::session::Session;
 use super::tables::{
-    Claims, Commands, Contexts, Conversations, Entries, Frames, Heads, Items, Messages, Payloads, Prompts, WRITE,
+    Claims, Commands, Contexts, Conversations, Entries, Frames, Heads, Items, Messages, PARTS, Payloads, Prompts,
 };
 use crate::domain::context::ContextRecord;
 use crate::domain::event::LastQuestion;
@@ -40,15 +45,23 @@ pub(super) async fn write(session: &mut Session, writes: &Writes, now: Timestamp
     let heads = writes.heads.len();
     let claims = batch.claims.len();
     let principals = batch.principals.clone();
-    let row = session.one(batch.query(now)).await?;
-    if usize::try_from(number(&row, "heads")?) != Ok(heads) {
+    if let Some(sql) = batch.statement() {
+        let row = session.one(batch.query(sql, now)).await?;
+        expect_all(&row, heads, claims)?;
+    }
+    identity::write(session, &principals).await
+}
+
+/// Every head was there, and no claim was somebody else's.
+fn expect_all(row: &PgRow, heads: usize, claims: usize) -> Result<(), StorageError> {
+    if usize::try_from(number(row, "heads")?) != Ok(heads) {
         return Err(StorageError::Inconsistent { table: "streams", what: "a head that was locked is gone".to_owned() });
     }
     // Another process answered a request with the same key while this one was being decided.
-    if usize::try_from(number(&row, "claims")?) != Ok(claims) {
+    if usize::try_from(number(row, "claims")?) != Ok(claims) {
         return Err(StorageError::Conflict);
     }
-    identity::write(session, &principals).await
+    Ok(())
 }
 
 fn text<T: serde::Serialize>(value: &T) -> String {
@@ -94,7 +107,30 @@ impl<'a> Batch<'a> {
         batch
     }
 
-    fn query(self, now: Timestamp) -> super::session::Query<'a> {
+    /// The statement for the tables that there are rows for; none if there are none.
+    fn statement(&self) -> Option<String> {
+        let filled = [
+            !self.heads.is_empty(),
+            !self.conversations.is_empty(),
+            !self.contexts.is_empty(),
+            !self.items.is_empty(),
+            !self.prompts.is_empty(),
+            !self.commands.is_empty(),
+            !self.messages.is_empty(),
+            !self.frames.is_empty(),
+            !self.entries.is_empty(),
+            !self.payloads.is_empty(),
+            !self.claims.is_empty(),
+        ];
+        let mut with = With::default();
+        PARTS.iter().zip(filled).filter(|(_, filled)| *filled).for_each(|((name, part), _)| with.add(name, part));
+        let heads = if filled[0] { "(SELECT count(*) FROM heads)" } else { "0::int8" };
+        let claims = if filled[10] { "(SELECT count(*) FROM claims_written)" } else { "0::int8" };
+        let counts = format!("SELECT {heads} AS heads, {claims} AS claims");
+        filled.contains(&true).then(|| with.then("write.batch", &counts))
+    }
+
+    fn query(self, sql: String, now: Timestamp) -> super::session::Query<'a> {
         let (mut prompts, mut claims) = (Prompts::default(), Claims::default());
         for ((tenant, message_id), item_id) in self.prompts {
             prompts.add((tenant, message_id, item_id));
@@ -102,7 +138,7 @@ impl<'a> Batch<'a> {
         for ((tenant, key), claim) in self.claims {
             claims.add((tenant, key, claim.expires_at.as_micros(), text(claim)));
         }
-        let query = self.conversations.bind(self.heads.bind(sqlx::query(WRITE)));
+        let query = self.conversations.bind(self.heads.bind(sqlx::query(AssertSqlSafe(sql))));
         let query = prompts.bind(self.items.bind(self.contexts.bind(query)));
         let query = self.frames.bind(self.messages.bind(self.commands.bind(query)));
         claims.bind(self.payloads.bind(self.entries.bind(query))).bind(now.as_micros())

@@ -9,10 +9,11 @@ use crate::postgres::{crate_name, say, server, setting};
 
 const CHOICE: &str = "CSCP_TEST_DATABASE";
 
-/// Tests whose subject is SQLite or its file. Nothing but what is named here is left out on PostgreSQL.
-const SQLITES_OWN: &[(&str, &str)] = &[
+/// Tests that choose their database themselves, each with the reason. Nothing but these is left out the second time.
+const ONCE: &[(&str, &str)] = &[
     ("a_full_disk_is_503_and_recovers_without_help", "the disk that is full is the server's own"),
     ("the_demo_shows_each_verdict", "the demo has no database but its own"),
+    ("two_servers_lose_nothing_and_do_nothing_twice", "they have a PostgreSQL of their own, to kill it"),
 ];
 
 /// Whether this process is on the leg of PostgreSQL.
@@ -32,7 +33,7 @@ fn the_whole_suite_again_on_postgresql() {
     let Some(server) = server() else { return };
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--color", "never", "--skip", "the_whole_suite_again_on_postgresql"]);
-    for (name, _) in SQLITES_OWN {
+    for (name, _) in ONCE {
         command.args(["--skip", name]);
     }
     let output = command.env(CHOICE, "postgres").env("CSCP_TEST_POSTGRES_URL", server).output().unwrap();

@@ -15,7 +15,7 @@ use crate::postgres::{copy_of, database};
 
 const NEEDED: &str = "there is no PostgreSQL, and this leg was asked for";
 
-/// A database of a test's own, with the schema and nothing else in it.
+/// A database of a test's own. There is nothing in it but, on PostgreSQL, the schema.
 pub(crate) enum Place {
     /// A file in this folder.
     File(TempDir),

@@ -158,17 +158,21 @@ impl House {
 
     /// Locks what an operation needs, as another process would that is deciding; dropping it lets go.
     pub(crate) async fn hold(&self, operation: &Operation) -> Box<dyn Transaction> {
-        let key = &self.tenant.key;
-        let needs = operation.needs(|message| message_key(key, &message.channel, &message.message_id));
-        let want = Want { tenant_id: self.tenant.tenant_id.clone(), needs, claim: None };
         let store = match &self.place {
             // There is one write lock, whoever asks for it.
             Place::File(_) => Arc::clone(&self.store),
             Place::Server(_) => self.place.open(Arc::<ManualClock>::clone(&self.clock), 1).await,
         };
         let mut transaction = store.begin().await.unwrap();
-        transaction.load(&[want], Locking::Wait).await.unwrap();
+        transaction.load(&[self.want(operation)], Locking::Wait).await.unwrap();
         transaction
+    }
+
+    /// What an operation wants locked and loaded.
+    pub(crate) fn want(&self, operation: &Operation) -> Want {
+        let key = &self.tenant.key;
+        let needs = operation.needs(|message| message_key(key, &message.channel, &message.message_id));
+        Want { tenant_id: self.tenant.tenant_id.clone(), needs, claim: None }
     }
 
     /// Waits until somebody waits for a lock.
@@ -233,7 +237,12 @@ impl House {
 
     /// An open context of `ana` in conversation `c`.
     pub(crate) async fn context(&self) -> ContextId {
-        match self.post("wamid.hello", json!({"text": "hello there"})).await {
+        self.context_of(self.message("wamid.hello", &json!({"text": "hello there"}))).await
+    }
+
+    /// The context that a message opens, or goes on in.
+    pub(crate) async fn context_of(&self, message: MessageEvent) -> ContextId {
+        match self.answer(Operation::Ingest(Box::new(message))).await.unwrap() {
             Answer::Turn { context: Some(context), .. } => context.context_id,
             other => panic!("no context was opened: {other:?}"),
         }
@@ -251,6 +260,16 @@ impl House {
 
     /// Asks for a confirmation; returns the item and the ids of its buttons.
     pub(crate) async fn ask(&self, context_id: &ContextId, command: &str) -> (ItemId, Vec<String>) {
+        self.ask_within(context_id, command, None).await
+    }
+
+    /// Asks for a confirmation within so many seconds.
+    pub(crate) async fn ask_within(
+        &self,
+        context_id: &ContextId,
+        command: &str,
+        ttl_seconds: Option<u32>,
+    ) -> (ItemId, Vec<String>) {
         let button = |title: &str, action| Button { title: title.to_owned(), action };
         let ask = Ask {
             context_id: context_id.clone(),
@@ -260,7 +279,7 @@ impl House {
                 buttons: vec![button("Yes", ButtonAction::Accept), button("No", ButtonAction::Refuse)],
             },
             supersede: true,
-            ttl_seconds: None,
+            ttl_seconds,
             correlation_id: None,
         };
         match self.answer(Operation::Ask(Box::new(ask))).await.unwrap() {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod contract;
+mod deadlines;
 mod doubt;
 mod fence;
 mod harness;

@@ -3,6 +3,8 @@ BEGIN;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO cscp_server;
 -- The schema is the owner's.
 REVOKE INSERT, UPDATE, DELETE ON _sqlx_migrations, schema_floor FROM cscp_server;
+-- Servers live by what was published; `cscp policy publish` is done with the owner's role.
+REVOKE INSERT, UPDATE, DELETE ON policy_versions FROM cscp_server;
 -- The record grows and nothing else: this version neither changes nor deletes entries, payloads and frames.
 REVOKE UPDATE, DELETE ON log_entries, log_payloads, frames FROM cscp_server;
 -- Tenants and keys are disabled and revoked, never deleted.

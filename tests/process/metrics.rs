@@ -48,7 +48,7 @@ async fn a_server_says_how_it_is() {
     let of = |series: &str| value(&shown, series).unwrap_or_else(|| panic!("no {series} in:\n{shown}"));
     assert_eq!((of("cscp_writable"), of("cscp_queued_operations")), (1.0, 0.0));
     assert_eq!((of("cscp_sweeper"), of("cscp_due_conversations")), (1.0, 0.0));
-    assert_eq!(of(&format!("cscp_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"))), 1.0);
+    assert!(of(&format!("cscp_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"))) > 0.0);
     assert!(of("process_start_time_seconds") > 1.7e9 && of("process_start_time_seconds") < 1e10);
     if cfg!(target_os = "linux") {
         let megabytes = of("process_resident_memory_bytes") / 1e6;

@@ -42,6 +42,13 @@ impl Talk {
         while self.one_step(caller).await {}
     }
 
+    /// Goes on for so many steps, each of which has to be answered.
+    pub(crate) async fn take_steps(&mut self, caller: &Caller, steps: usize) {
+        for _ in 0..steps {
+            assert!(self.one_step(caller).await, "{}: no answer", self.name);
+        }
+    }
+
     /// Sends what is open; returns whether everything was answered.
     pub(crate) async fn one_step(&mut self, caller: &Caller) -> bool {
         let sent = std::mem::take(&mut self.open);

@@ -41,8 +41,9 @@ pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Res
         found.push((tenant.tenant_id, report));
     }
     store.close().await;
-    if wanted.is_some() && found.is_empty() {
-        return Err(Failure::new("there is no such tenant"));
+    if found.is_empty() {
+        let why = if wanted.is_some() { "there is no such tenant" } else { "there is no database of cscp: no tenant" };
+        return Err(Failure::new(why));
     }
     if arguments.json {
         let tenants: Vec<_> = found

@@ -93,11 +93,13 @@ async fn sigterm_under_load_loses_nothing_and_answers_no_5xx() {
     for round in 0..3 {
         let mut server = Server::start(&folder);
         let caller = Caller::new(&server.base, &key);
+        for talk in &mut talks {
+            talk.ledger.check_news(&caller).await;
+        }
         let mut talking = JoinSet::new();
         for mut talk in talks {
             let caller = caller.clone();
             talking.spawn(async move {
-                talk.ledger.check_news(&caller).await;
                 // It fails a request that is answered with anything but its due.
                 talk.go_on(&caller).await;
                 talk

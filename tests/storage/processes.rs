@@ -251,7 +251,7 @@ async fn who_stops_in_the_middle_holds_nothing_for_long() {
         tried += 1;
         assert!(tried < 20, "the database frees it after five seconds");
     }
-    assert!(stuck.write(&Writes::default()).await.is_err(), "too late for the one who stopped");
+    assert!(stuck.commit().await.is_err(), "too late for the one who stopped");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, TenantId};
@@ -16,6 +17,7 @@ use cscp::storage::{Loaded, Locking, Row, StorageError, Store, Tenant, Transacti
 use serde_json::json;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::harness::{House, code};
 use crate::meddled::Meddled;
@@ -146,11 +148,16 @@ async fn every_confirmation_and_every_binding_has_one_winner_at_two_processes() 
     expect_one_winner_each(&houses).await;
 }
 
-/// A transaction that lets go of its locks when it has loaded, as most programs do that check and then act.
+/// A transaction that lets go of its locks when it has loaded, as most programs do that check and then act. Between the
+/// two it waits for a moment, so that another one loads too: what is left to chance elsewhere happens here.
 struct Unlocked {
     store: Arc<dyn Store>,
     inner: Option<Box<dyn Transaction>>,
+    both: Arc<Barrier>,
 }
+
+/// Longer than it takes to load, and short enough for a test.
+const MOMENT: Duration = Duration::from_millis(50);
 
 impl Unlocked {
     fn inner(&mut self) -> Result<&mut Box<dyn Transaction>, StorageError> {
@@ -167,6 +174,8 @@ impl Transaction for Unlocked {
             inner.commit().await?;
         }
         self.inner = Some(self.store.begin().await?);
+        // Nobody else may have anything to do at the moment.
+        drop(timeout(MOMENT, self.both.wait()).await);
         Ok(loaded)
     }
 
@@ -198,8 +207,11 @@ impl Transaction for Unlocked {
     }
 }
 
-fn unlocked(house: &House, seed: u64) -> Committer {
-    let store = Meddled::store(&house.store, |store, inner| Box::new(Unlocked { store, inner: Some(inner) }));
+fn unlocked(house: &House, both: &Arc<Barrier>, seed: u64) -> Committer {
+    let both = Arc::clone(both);
+    let store = Meddled::store(&house.store, move |store, inner| {
+        Box::new(Unlocked { store, inner: Some(inner), both: Arc::clone(&both) })
+    });
     house.committer_over(store, Limits { batch: 4, ..Limits::default() }, seed)
 }
 
@@ -214,7 +226,8 @@ async fn without_the_rule_the_same_race_finds_doubles() {
     ] {
         houses[0].changed(keys).await;
     }
-    let committers = [unlocked(&houses[0], 7_000_000), unlocked(&houses[1], 8_000_000)];
+    let both = Arc::new(Barrier::new(2));
+    let committers = [unlocked(&houses[0], &both, 7_000_000), unlocked(&houses[1], &both, 8_000_000)];
     let outcome = race(&houses, &committers, 64).await;
     assert!(outcome["bound twice"] > 0 && outcome["confirmed twice"] > 0, "{outcome:?}");
     let report = verify_tenant(houses[0].store.as_ref(), &houses[0].tenant.tenant_id).await.unwrap();

@@ -85,7 +85,7 @@ impl Contest {
                     slow.push(round(&self.by_hand, clients, conversations, extent.each).await);
                     fast.push(round(&over_http, clients, conversations, extent.each).await);
                 }
-                report(clients, conversations, &median(slow), &median(fast));
+                report(clients, conversations, &median(&slow), &median(&fast));
             }
         }
         println!(

@@ -56,7 +56,7 @@ pub(crate) async fn round(way: &Arc<dyn Way>, clients: u64, conversations: u64, 
 }
 
 /// Figure by figure.
-pub(crate) fn median(rounds: Vec<Round>) -> Round {
+pub(crate) fn median(rounds: &[Round]) -> Round {
     let middle = |of: fn(&Round) -> f64| {
         let mut figures: Vec<f64> = rounds.iter().map(of).collect();
         figures.sort_by(f64::total_cmp);

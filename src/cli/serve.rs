@@ -46,9 +46,10 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     }
     let (stop, stopped) = watch::channel(false);
     let committer = house.committer.clone();
+    let asked = asked_to_stop().map_err(Failure::new)?;
     tokio::spawn(async move {
         tokio::select! {
-            () = asked_to_stop() => tracing::info!("stopping: finishing what was accepted"),
+            () = asked => tracing::info!("stopping: finishing what was accepted"),
             () = writer_gone(committer) => tracing::error!("the writer ended; stopping"),
         }
         // Nobody left to tell is as good as told.
@@ -93,21 +94,23 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     drop(stopped.wait_for(|stopped| *stopped).await);
 }
 
-async fn asked_to_stop() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
+/// SIGINT or SIGTERM. Listened for from the moment this is called, not from when the answer is first waited for:
+/// whoever has read that the server listens may ask it to stop.
+#[cfg(unix)]
+fn asked_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
-    };
-    #[cfg(not(unix))]
-    let terminate = std::future::pending::<()>();
-    tokio::select! {
-        _ = interrupt => {}
-        () = terminate => {}
-    }
+    })
+}
+
+#[cfg(not(unix))]
+fn asked_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async { drop(tokio::signal::ctrl_c().await) })
 }
 
 /// A server that cannot write has nothing to say: better it ends and is started again.

@@ -77,7 +77,7 @@ async fn too_late(house: &House, round: usize) -> usize {
             loop {
                 let submission = Submission { tenant: Arc::clone(&tenant), operation: operation.clone(), claim: None };
                 match committer.submit(submission).await {
-                    Ok(committed) => break code(&committed.result.unwrap()),
+                    Ok(done) => break code(&done.result.unwrap()),
                     Err(Busy::Contended) => {}
                     Err(other) => panic!("{other:?}"),
                 }
@@ -100,20 +100,27 @@ async fn too_late(house: &House, round: usize) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_statement_that_checks_and_waits_lets_late_ones_through() {
     let Some(settings) = settings().await else { return };
-    let table = "
-        CREATE TABLE questions (id integer PRIMARY KEY, state text, until timestamptz, granted_at timestamptz);
-        INSERT INTO questions SELECT n, 'open', clock_timestamp() + interval '400 milliseconds', NULL
-            FROM generate_series(1, 20) AS n";
-    sql(&settings, table).await;
+    sql(
+        &settings,
+        "CREATE TABLE questions (id integer PRIMARY KEY, state text, until timestamptz, granted_at timestamptz)",
+    )
+    .await;
     let mut holder = PgConnection::connect(&settings.url).await.unwrap();
-    sqlx::raw_sql("BEGIN; SELECT FROM questions FOR UPDATE").execute(&mut holder).await.unwrap();
-    let mut grants = JoinSet::new();
+    let mut clients = Vec::new();
     for id in 1..=20 {
-        let url = settings.url.clone();
+        clients.push((id, PgConnection::connect(&settings.url).await.unwrap()));
+    }
+    let hold = "
+        INSERT INTO questions SELECT n, 'open', clock_timestamp() + interval '400 milliseconds', NULL
+            FROM generate_series(1, 20) AS n;
+        BEGIN;
+        SELECT FROM questions FOR UPDATE";
+    sqlx::raw_sql(hold).execute(&mut holder).await.unwrap();
+    let mut grants = JoinSet::new();
+    for (id, mut connection) in clients {
         grants.spawn(async move {
             let grant = "UPDATE questions SET state = 'granted', granted_at = clock_timestamp()
                          WHERE id = $1 AND state = 'open' AND until > clock_timestamp()";
-            let mut connection = PgConnection::connect(&url).await.unwrap();
             sqlx::query(grant).bind(id).execute(&mut connection).await.unwrap();
         });
     }

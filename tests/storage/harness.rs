@@ -114,14 +114,12 @@ impl House {
         limits: Limits,
         seed: u64,
     ) -> Self {
-        let rules = Arc::new(PackSource::Shipped.load().unwrap());
-        let (committer, writer) = Committer::new(Arc::clone(&store), rules, Box::new(SeededEntropy(seed)), limits);
-        tokio::spawn(writer.run());
+        let committer = Self::committer_over(Arc::clone(&store), limits, seed);
         Self { store, committer, clock, tenant: Arc::new(tenant("a", 1)), other: Arc::new(tenant("b", 2)), place }
     }
 
     /// A committer of its own over a store, as another process would have it.
-    pub(crate) fn committer_over(&self, store: Arc<dyn Store>, limits: Limits, seed: u64) -> Committer {
+    pub(crate) fn committer_over(store: Arc<dyn Store>, limits: Limits, seed: u64) -> Committer {
         let rules = Arc::new(PackSource::Shipped.load().unwrap());
         let (committer, writer) = Committer::new(store, rules, Box::new(SeededEntropy(seed)), limits);
         tokio::spawn(writer.run());

@@ -212,7 +212,7 @@ fn unlocked(house: &House, both: &Arc<Barrier>, seed: u64) -> Committer {
     let store = Meddled::store(&house.store, move |store, inner| {
         Box::new(Unlocked { store, inner: Some(inner), both: Arc::clone(&both) })
     });
-    house.committer_over(store, Limits { batch: 4, ..Limits::default() }, seed)
+    House::committer_over(store, Limits { batch: 4, ..Limits::default() }, seed)
 }
 
 /// Without the rule, the keys of the log still keep two from writing the same place in a chain: that is the second

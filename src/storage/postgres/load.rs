@@ -163,8 +163,12 @@ impl<'a> Asked<'a> {
         ];
         let rows = joined(&paired(rows, ROWS), "\n    UNION ALL ").unwrap_or_default();
         let mut with = With::default();
-        items.iter().for_each(|query| with.add("wanted_items (tenant_id, item_id) AS", query));
-        contexts.iter().for_each(|query| with.add("wanted_contexts (tenant_id, context_id) AS", query));
+        if let Some(query) = items {
+            with.add("wanted_items (tenant_id, item_id) AS", &query);
+        }
+        if let Some(query) = contexts {
+            with.add("wanted_contexts (tenant_id, context_id) AS", &query);
+        }
         if let Some(query) = principals {
             with.add("wanted_principals (tenant_id, principal_id) AS", &query);
             with.add("held_principals (tenant_id, body) AS MATERIALIZED", HELD_PRINCIPALS);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use cscp::domain::canonical::Digest;
 use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ConversationId, PrincipalId};
 use cscp::domain::operation::{Answer, Needs, Operation, PutPrincipal};
@@ -11,8 +10,8 @@ use cscp::domain::refusal::Refusal;
 use cscp::domain::time::{Clock as _, Timestamp};
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Limits, Submission};
-use cscp::storage::postgres::PostgresStore;
-use cscp::storage::{Locking, StorageError, Store, StoredClaim, Transaction, Want, Writes};
+use cscp::storage::postgres::{PostgresSettings, PostgresStore};
+use cscp::storage::{Locking, Row, StorageError, Store, StoredClaim, Transaction, Want, Writes};
 use serde_json::json;
 
 use crate::harness::{House, ManualClock, code};
@@ -220,7 +219,7 @@ async fn a_commit_that_fails_is_known_to_have_failed_and_leaves_nothing() {
     cut.load(&[want(&one, &["c"])], Locking::Skip).await.unwrap();
     let own = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    let settings = cscp::storage::postgres::PostgresSettings::new(match &one.place {
+    let settings = PostgresSettings::new(match &one.place {
         Place::Server(url) => url.clone(),
         Place::File(_) => return,
     });
@@ -256,12 +255,55 @@ async fn who_stops_in_the_middle_holds_nothing_for_long() {
 
 #[tokio::test]
 async fn without_another_clock_the_databases_own_is_read_after_the_locks() {
-    let Some(settings) = settings().await else { return };
+    let Some([one, two]) = houses().await else { return };
+    let Place::Server(url) = &one.place else { return };
+    let mut settings = PostgresSettings::new(url.clone());
+    settings.unsafe_durability = true;
     let store = PostgresStore::open(settings.clone()).await.unwrap();
-    let mut transaction = store.begin().await.unwrap();
-    let before = transaction.now().await.unwrap();
-    let database = number(&settings, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await;
-    let after = transaction.now().await.unwrap();
-    assert!(before.as_micros() < database && database < after.as_micros(), "it goes on within a transaction");
-    assert!(Digest::ZERO == Digest::from_bytes([0; 32]));
+    let wanted = [want(&one, &["c"])];
+    let mut holder = begun(&two).await;
+    holder.load(&wanted, Locking::Skip).await.unwrap();
+    let waiting = tokio::spawn(async move {
+        let mut transaction = store.begin().await.unwrap();
+        transaction.load(&wanted, Locking::Wait).await.unwrap();
+        transaction.now().await.unwrap()
+    });
+    one.until_somebody_waits().await;
+    let before = number(&settings, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await;
+    drop(holder);
+    let now = waiting.await.unwrap().as_micros();
+    let after = number(&settings, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await;
+    assert!(before < now && now < after, "{before} {now} {after}");
+}
+
+#[tokio::test]
+async fn what_was_committed_just_before_a_lock_was_taken_is_seen() {
+    let Some([one, two]) = houses().await else { return };
+    one.post("wamid.1", json!({"text": "hello there"})).await;
+    let wanted = [want(&one, &["c"])];
+    let mut holder = begun(&one).await;
+    let loaded = holder.load(&wanted, Locking::Skip).await.unwrap();
+    let before = loaded.heads[0].2.seq;
+    let waiting = tokio::spawn(async move {
+        // What this statement sees was true when it began to wait.
+        let mut transaction = begun(&two).await;
+        transaction.load(&wanted, Locking::Wait).await.unwrap()
+    });
+    one.until_somebody_waits().await;
+    let (tenant, key, mut head) = loaded.heads[0].clone();
+    head.seq += 1;
+    holder.now().await.unwrap();
+    let mut writes = Writes { heads: vec![(tenant.clone(), key, head)], ..Writes::default() };
+    for (_, row) in loaded.rows {
+        if let Row::Context(mut context) = row {
+            context.revision = 77;
+            writes.rows.push((tenant.clone(), Row::Context(context)));
+        }
+    }
+    holder.write(&writes).await.unwrap();
+    holder.commit().await.unwrap();
+    let loaded = waiting.await.unwrap();
+    assert_eq!(loaded.heads[0].2.seq, before + 1);
+    let revision = |row: &Row| if let Row::Context(context) = row { Some(context.revision) } else { None };
+    assert_eq!(loaded.rows.iter().find_map(|(_, row)| revision(row)), Some(77), "the state is as new as the lock");
 }

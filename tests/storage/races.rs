@@ -173,6 +173,10 @@ impl Transaction for Unlocked {
         if let Some(inner) = self.inner.take() {
             inner.commit().await?;
         }
+        // Between checking and acting such a program asks for this and that.
+        for _ in 0..5 {
+            self.store.ping().await?;
+        }
         self.inner = Some(self.store.begin().await?);
         // Nobody else may have anything to do at the moment.
         drop(timeout(MOMENT, self.both.wait()).await);

@@ -79,6 +79,8 @@ fn options(path: &Path) -> SqliteConnectOptions {
         // NORMAL may lose the last commits when the power goes: acknowledged means durable.
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(BUSY_TIMEOUT)
+        // The log is folded into the file when it has 32 MiB, not 4: a page that many commits changed is copied once.
+        .pragma("wal_autocheckpoint", "8192")
         .pragma("secure_delete", "ON")
         .pragma("trusted_schema", "OFF")
 }

@@ -87,6 +87,8 @@ async fn everything_works_through_a_pooler_in_transaction_mode() {
     let clock = ManualClock::new();
     let mut settings = PostgresSettings::new(pooler.url(&direct.url).await);
     settings.unsafe_durability = true;
+    let unsaid = PostgresStore::open(settings.clone()).await.unwrap_err().to_string();
+    assert!(unsaid.contains("--postgres-pooler"), "it does not start where it would meet others' statements: {unsaid}");
     settings.pooler = true;
     settings.clock = Some(Arc::<ManualClock>::clone(&clock) as _);
     let mut houses = Vec::new();

@@ -2,6 +2,7 @@
 //! counts twice (S1, S4). Then the rule is switched off, and the same race finds doubles: the test can fail.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -88,9 +89,9 @@ impl Racer {
 }
 
 /// Runs the race; says how many prizes were confirmed, and bound, more than once, and not at all.
-async fn race(houses: &[House], committers: &[Committer], prizes: usize) -> BTreeMap<&'static str, usize> {
+async fn race(houses: &[House], committers: &[Committer], prizes: Range<usize>) -> BTreeMap<&'static str, usize> {
     let mut course = Vec::new();
-    for number in 0..prizes {
+    for number in prizes.clone() {
         course.push(prize(&houses[0], number).await);
     }
     let course = Arc::new(course);
@@ -101,19 +102,21 @@ async fn race(houses: &[House], committers: &[Committer], prizes: usize) -> BTre
             Racer { committer: committers[client % committers.len()].clone(), tenant: Arc::clone(&houses[0].tenant) };
         let (course, start) = (Arc::clone(&course), Arc::clone(&start));
         // Neighbours go for the same prize at the same time.
-        let mine: Vec<(usize, Operation)> = (0..prizes)
-            .filter(|number| client / RIVALS == number % (CLIENTS / RIVALS))
-            .map(|number| {
-                let prize = &course[number];
+        let mine: Vec<(usize, Operation)> = prizes
+            .clone()
+            .enumerate()
+            .filter(|(place, _)| client / RIVALS == place % (CLIENTS / RIVALS))
+            .map(|(place, number)| {
+                let prize = &course[place];
                 let members = json!({"button_id": prize.button, "conversation_id": prize.conversation});
                 let tap = houses[0].message(&format!("wamid.tap.{number}.{client}"), &members);
-                (number, Operation::Ingest(Box::new(tap)))
+                (place, Operation::Ingest(Box::new(tap)))
             })
             .collect();
         clients.spawn(async move {
             start.wait().await;
-            for (number, tap) in mine {
-                racer.race(&course[number], tap, &format!("attempt-{client}")).await;
+            for (place, tap) in mine {
+                racer.race(&course[place], tap, &format!("attempt-{client}")).await;
             }
         });
     }
@@ -131,7 +134,7 @@ async fn race(houses: &[House], committers: &[Committer], prizes: usize) -> BTre
 
 async fn expect_one_winner_each(houses: &[House]) {
     let committers: Vec<Committer> = houses.iter().map(|house| house.committer.clone()).collect();
-    let outcome = race(houses, &committers, prizes()).await;
+    let outcome = race(houses, &committers, 0..prizes()).await;
     assert!(outcome.values().all(|number| *number == 0), "{outcome:?}");
     let report = verify_tenant(houses[0].store.as_ref(), &houses[0].tenant.tenant_id).await.unwrap();
     assert!(report.broken.is_empty(), "{report:?}");
@@ -232,8 +235,17 @@ async fn without_the_rule_the_same_race_finds_doubles() {
     }
     let both = Arc::new(Barrier::new(2));
     let committers = [unlocked(&houses[0], &both, 7_000_000), unlocked(&houses[1], &both, 8_000_000)];
-    let outcome = race(&houses, &committers, 64).await;
-    assert!(outcome["bound twice"] > 0 && outcome["confirmed twice"] > 0, "{outcome:?}");
+    let (mut confirmed, mut bound) = (0, 0);
+    // The first race finds dozens, as a rule. On a machine that is busy with other things two may hardly ever meet.
+    for heat in 0..10 {
+        let outcome = race(&houses, &committers, heat * 64..(heat + 1) * 64).await;
+        confirmed += outcome["confirmed twice"];
+        bound += outcome["bound twice"];
+        if confirmed > 0 && bound > 0 {
+            break;
+        }
+    }
+    assert!(confirmed > 0 && bound > 0, "{confirmed} confirmed twice, {bound} bound twice");
     let report = verify_tenant(houses[0].store.as_ref(), &houses[0].tenant.tenant_id).await.unwrap();
     assert!(!report.broken.is_empty(), "and whoever verifies sees it");
 }

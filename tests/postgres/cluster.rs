@@ -11,7 +11,7 @@ use super::setting;
 
 const KEEPER: &str = include_str!("cluster.sh");
 /// What every cluster is set to, before what a test asks for.
-const SETTINGS: &[&str] = &["max_connections = 200", "shared_buffers = 128MB"];
+const SETTINGS: &[&str] = &["max_connections = 1000", "shared_buffers = 128MB"];
 /// Who it runs as when the tests run as root, which PostgreSQL refuses to.
 const USERS: &[&str] = &["postgres", "nobody"];
 /// Below the ports that systems lend to outgoing calls: one of those may take the place of a stopped server.

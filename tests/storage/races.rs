@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, TenantId};
-use cscp::domain::operation::{Answer, Operation};
+use cscp::domain::operation::{Answer, ChangeSlots, CredentialKind, Operation};
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::Timestamp;
 use cscp::service::verify_tenant;
@@ -248,4 +248,48 @@ async fn without_the_rule_the_same_race_finds_doubles() {
     assert!(confirmed > 0 && bound > 0, "{confirmed} confirmed twice, {bound} bound twice");
     let report = verify_tenant(houses[0].store.as_ref(), &houses[0].tenant.tenant_id).await.unwrap();
     assert!(!report.broken.is_empty(), "and whoever verifies sees it");
+}
+
+const WRITERS: usize = 8;
+const INCREMENTS: u64 = 25;
+
+/// Reads, adds one, and writes if nobody else has meanwhile; again until it is done.
+async fn increment(house: &House, context_id: &ContextId) {
+    loop {
+        let context = house.store.context(&house.tenant.tenant_id, context_id).await.unwrap().unwrap();
+        let count = context.slots.get("x_count").and_then(|count| count.as_u64()).unwrap_or(0);
+        let change = ChangeSlots {
+            context_id: context_id.clone(),
+            patch: json!({"x_count": count + 1}).as_object().cloned().unwrap(),
+            if_revision: context.revision,
+            credential: CredentialKind::Handler,
+        };
+        match house.submit(Operation::ChangeSlots(change), None).await {
+            Ok(committed) if committed.result.is_ok() => return,
+            Ok(committed) => {
+                assert!(matches!(committed.result, Err(Refusal::RevisionMismatch { .. })), "{committed:?}")
+            }
+            Err(busy) => assert_eq!(busy, Busy::Contended),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_increment_is_lost_between_writers_at_two_processes() {
+    let Some(houses) = houses::<2>().await else { return };
+    let houses = houses.map(Arc::new);
+    let context_id = houses[0].context().await;
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let (house, context_id) = (Arc::clone(&houses[writer % 2]), context_id.clone());
+        writers.spawn(async move {
+            for _ in 0..INCREMENTS {
+                increment(&house, &context_id).await;
+            }
+        });
+    }
+    writers.join_all().await;
+    let context = houses[0].store.context(&houses[0].tenant.tenant_id, &context_id).await.unwrap().unwrap();
+    let wanted = u64::try_from(WRITERS).unwrap() * INCREMENTS;
+    assert_eq!(context.slots.get("x_count").and_then(|count| count.as_u64()), Some(wanted));
 }

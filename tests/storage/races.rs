@@ -15,7 +15,7 @@ use cscp::domain::time::Timestamp;
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Busy, Committer, Limits, Submission};
 use cscp::storage::{Loaded, Locking, Row, StorageError, Store, Tenant, Transaction, Want, Writes};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -257,7 +257,7 @@ const INCREMENTS: u64 = 25;
 async fn increment(house: &House, context_id: &ContextId) {
     loop {
         let context = house.store.context(&house.tenant.tenant_id, context_id).await.unwrap().unwrap();
-        let count = context.slots.get("x_count").and_then(|count| count.as_u64()).unwrap_or(0);
+        let count = context.slots.get("x_count").and_then(Value::as_u64).unwrap_or(0);
         let change = ChangeSlots {
             context_id: context_id.clone(),
             patch: json!({"x_count": count + 1}).as_object().cloned().unwrap(),
@@ -267,7 +267,7 @@ async fn increment(house: &House, context_id: &ContextId) {
         match house.submit(Operation::ChangeSlots(change), None).await {
             Ok(committed) if committed.result.is_ok() => return,
             Ok(committed) => {
-                assert!(matches!(committed.result, Err(Refusal::RevisionMismatch { .. })), "{committed:?}")
+                assert!(matches!(committed.result, Err(Refusal::RevisionMismatch { .. })), "{committed:?}");
             }
             Err(busy) => assert_eq!(busy, Busy::Contended),
         }
@@ -291,5 +291,5 @@ async fn no_increment_is_lost_between_writers_at_two_processes() {
     writers.join_all().await;
     let context = houses[0].store.context(&houses[0].tenant.tenant_id, &context_id).await.unwrap().unwrap();
     let wanted = u64::try_from(WRITERS).unwrap() * INCREMENTS;
-    assert_eq!(context.slots.get("x_count").and_then(|count| count.as_u64()), Some(wanted));
+    assert_eq!(context.slots.get("x_count").and_then(Value::as_u64), Some(wanted));
 }

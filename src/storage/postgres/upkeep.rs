@@ -43,7 +43,7 @@ pub(super) async fn postpone(desk: &Desk, now: Timestamp, limit: u32) -> Result<
         UPDATE contexts AS c SET sweep_after = c.expires_at FROM (
             SELECT tenant_id, context_id FROM contexts
                 WHERE open AND sweep_after <= $1 AND expires_at > $1
-                ORDER BY tenant_id, context_id LIMIT $2 FOR UPDATE SKIP LOCKED
+                ORDER BY sweep_after LIMIT $2 FOR UPDATE SKIP LOCKED
         ) AS extended
         WHERE c.tenant_id = extended.tenant_id AND c.context_id = extended.context_id";
     desk.change(EVERYBODY, sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit))).await

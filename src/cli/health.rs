@@ -14,14 +14,15 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(crate) struct HealthArguments {
-    /// What to ask, over plain HTTP; by default /readyz of the server that these settings would start
+    /// Which server to ask, over plain HTTP; by default the one that these settings would start
     #[arg(long)]
     url: Option<String>,
 }
 
 /// `cscp health`. Ends with 0 when the answer is 200, with 1 otherwise.
 pub(super) async fn run(listen: SocketAddr, arguments: &HealthArguments) -> Result<ExitCode, Failure> {
-    let url = arguments.url.clone().unwrap_or_else(|| format!("http://{}/readyz", reachable(listen)));
+    let url = arguments.url.clone().unwrap_or_else(|| format!("http://{}", reachable(listen)));
+    let url = readiness(&url);
     let client = reqwest::Client::builder().no_proxy().timeout(ANSWERS_WITHIN).build().map_err(Failure::new)?;
     // The address may have been given with a password in it.
     let failed = |error: reqwest::Error| Failure::new(format!("no answer: {}", error.without_url()));
@@ -34,6 +35,13 @@ pub(super) async fn run(listen: SocketAddr, arguments: &HealthArguments) -> Resu
     }
     println!("ready{storage}");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a server says of itself, unless another question was named.
+fn readiness(url: &str) -> String {
+    let server = url.trim_end_matches('/');
+    let names_a_path = server.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+    if names_a_path { url.to_owned() } else { format!("{server}/readyz") }
 }
 
 /// Where a server that listens everywhere can be reached from here.
@@ -49,6 +57,14 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_asked_whether_it_is_ready_and_a_path_is_kept() {
+        for server in ["http://10.0.0.7:80", "http://10.0.0.7:80/"] {
+            assert_eq!(readiness(server), "http://10.0.0.7:80/readyz");
+        }
+        assert_eq!(readiness("http://10.0.0.7/livez"), "http://10.0.0.7/livez");
+    }
 
     #[test]
     fn a_server_that_listens_everywhere_is_asked_on_this_machine() {

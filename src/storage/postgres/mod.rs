@@ -52,13 +52,16 @@ pub use self::settings::PostgresSettings;
 
 /// How long a connection is waited for.
 const ACQUIRE: Duration = Duration::from_secs(5);
-/// Connections beside the writers' own, for changes of tenants and keys, and for upkeep.
+/// Connections beside the writers' own: what is rolled back comes back a moment later.
 const SPARE: u32 = 2;
 
 /// A PostgreSQL database.
 pub struct PostgresStore {
+    /// For batches.
     writers: Desk,
-    readers: Desk,
+    /// For everything else: reads, upkeep, and the small changes of tenants and keys. Its connections are asked whether
+    /// they still work before they are used.
+    rest: Desk,
     at_once: u32,
     clock: Option<Arc<dyn Clock>>,
 }
@@ -87,7 +90,7 @@ impl PostgresStore {
         // Better no start than a server that finds out with its first message that it cannot write.
         drop(writers.acquire().await.map_err(failed)?);
         let readers = pool(settings.readers).connect_lazy_with(options);
-        Ok(Self { writers: desk(writers), readers: desk(readers), at_once, clock: settings.clock.clone() })
+        Ok(Self { writers: desk(writers), rest: desk(readers), at_once, clock: settings.clock.clone() })
     }
 
     /// Brings the schema up to date and does nothing else.
@@ -139,48 +142,48 @@ impl Store for PostgresStore {
 
     async fn ping(&self) -> Result<(), StorageError> {
         let sql = "-- postgres: ping\nSELECT 1 FROM tenants LIMIT 1";
-        self.readers.rows(EVERYBODY, sqlx::query(sql)).await.map(drop)
+        self.rest.rows(EVERYBODY, sqlx::query(sql)).await.map(drop)
     }
 
     async fn close(&self) {
-        self.readers.pool.close().await;
+        self.rest.pool.close().await;
         self.writers.pool.close().await;
     }
 
     async fn create_tenant(&self, tenant: &Tenant) -> Result<(), StorageError> {
-        control::create_tenant(&self.writers, tenant).await
+        control::create_tenant(&self.rest, tenant).await
     }
 
     async fn tenants(&self) -> Result<Vec<Tenant>, StorageError> {
-        control::tenants(&self.readers, None).await
+        control::tenants(&self.rest, None).await
     }
 
     async fn tenant(&self, tenant_id: &TenantId) -> Result<Option<Tenant>, StorageError> {
-        Ok(control::tenants(&self.readers, Some(tenant_id)).await?.pop())
+        Ok(control::tenants(&self.rest, Some(tenant_id)).await?.pop())
     }
 
     async fn set_tenant_enabled(&self, tenant_id: &TenantId, enabled: bool) -> Result<bool, StorageError> {
-        control::set_tenant_enabled(&self.writers, tenant_id, enabled).await
+        control::set_tenant_enabled(&self.rest, tenant_id, enabled).await
     }
 
     async fn set_tenant_policy(&self, tenant_id: &TenantId, pack: Option<&str>) -> Result<bool, StorageError> {
-        control::set_tenant_policy(&self.writers, tenant_id, pack).await
+        control::set_tenant_policy(&self.rest, tenant_id, pack).await
     }
 
     async fn create_key(&self, key: &ApiKey) -> Result<(), StorageError> {
-        control::create_key(&self.writers, key).await
+        control::create_key(&self.rest, key).await
     }
 
     async fn keys(&self, tenant_id: &TenantId) -> Result<Vec<ApiKey>, StorageError> {
-        control::keys(&self.readers, tenant_id).await
+        control::keys(&self.rest, tenant_id).await
     }
 
     async fn revoke_key(&self, tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> Result<bool, StorageError> {
-        control::revoke_key(&self.writers, tenant_id, key_id, at).await
+        control::revoke_key(&self.rest, tenant_id, key_id, at).await
     }
 
     async fn find_key(&self, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError> {
-        control::find_key(&self.readers, digest).await
+        control::find_key(&self.rest, digest).await
     }
 
     async fn publish_policies(
@@ -189,82 +192,82 @@ impl Store for PostgresStore {
         note: Option<&str>,
         at: Timestamp,
     ) -> Result<u64, StorageError> {
-        policies::publish(&self.writers, set, note, at).await
+        policies::publish(&self.rest, set, note, at).await
     }
 
     async fn policies_version(&self) -> Result<u64, StorageError> {
-        policies::newest(&self.readers).await
+        policies::newest(&self.rest).await
     }
 
     async fn policy_versions(&self, before: Option<u64>, limit: u32) -> Result<Vec<PolicyVersion>, StorageError> {
-        policies::versions(&self.readers, before, limit).await
+        policies::versions(&self.rest, before, limit).await
     }
 
     async fn policy_set(&self, version: u64) -> Result<Option<PolicySet>, StorageError> {
-        policies::set(&self.readers, version).await
+        policies::set(&self.rest, version).await
     }
 
     async fn context(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<ContextRecord>, StorageError> {
         let sql = "-- postgres: context\nSELECT body FROM contexts WHERE tenant_id = $1 AND context_id = $2";
-        read::one(&self.readers, sql, "contexts", tenant_id, id.as_str()).await
+        read::one(&self.rest, sql, "contexts", tenant_id, id.as_str()).await
     }
 
     async fn contexts(&self, tenant_id: &TenantId, query: &ContextQuery) -> Result<Page<ContextRecord>, StorageError> {
-        read::contexts(&self.readers, tenant_id, query).await
+        read::contexts(&self.rest, tenant_id, query).await
     }
 
     async fn item(&self, tenant_id: &TenantId, id: &ItemId) -> Result<Option<PendingItem>, StorageError> {
         let sql = "-- postgres: item\nSELECT body FROM items WHERE tenant_id = $1 AND item_id = $2";
-        read::one(&self.readers, sql, "items", tenant_id, id.as_str()).await
+        read::one(&self.rest, sql, "items", tenant_id, id.as_str()).await
     }
 
     async fn items_of(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Vec<PendingItem>, StorageError> {
         let sql = "-- postgres: items_of
             SELECT body FROM items WHERE tenant_id = $1 AND context_id = $2 ORDER BY asked_at, item_id LIMIT 1000";
         let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str());
-        let rows = self.readers.rows(tenant_id.as_str(), query).await?;
+        let rows = self.rest.rows(tenant_id.as_str(), query).await?;
         rows.iter().map(|row| rows::body(row, "items")).collect()
     }
 
     async fn approvals(&self, tenant_id: &TenantId, query: &ApprovalQuery) -> Result<Page<PendingItem>, StorageError> {
-        read::approvals(&self.readers, tenant_id, query).await
+        read::approvals(&self.rest, tenant_id, query).await
     }
 
     async fn command(&self, tenant_id: &TenantId, id: &CommandId) -> Result<Option<CommandRecord>, StorageError> {
         let sql = "-- postgres: command\nSELECT body FROM commands WHERE tenant_id = $1 AND command_id = $2";
-        read::one(&self.readers, sql, "commands", tenant_id, id.as_str()).await
+        read::one(&self.rest, sql, "commands", tenant_id, id.as_str()).await
     }
 
     async fn last_command(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<CommandRecord>, StorageError> {
         let sql = "-- postgres: last_command
             SELECT body FROM commands WHERE tenant_id = $1 AND context_id = $2 ORDER BY updated_at DESC LIMIT 1";
-        read::one(&self.readers, sql, "commands", tenant_id, id.as_str()).await
+        read::one(&self.rest, sql, "commands", tenant_id, id.as_str()).await
     }
 
     async fn messages(&self, tenant_id: &TenantId, keys: &[Digest]) -> Result<Vec<MessageRecord>, StorageError> {
-        read::messages(&self.readers, tenant_id, keys).await
+        read::messages(&self.rest, tenant_id, keys).await
     }
 
     async fn principal(&self, tenant_id: &TenantId, id: &str) -> Result<Option<Principal>, StorageError> {
         let sql = "-- postgres: principal\nSELECT body FROM principals WHERE tenant_id = $1 AND principal_id = $2";
-        read::one(&self.readers, sql, "principals", tenant_id, id).await
+        read::one(&self.rest, sql, "principals", tenant_id, id).await
     }
 
     async fn principals(&self, tenant_id: &TenantId, query: &PrincipalQuery) -> Result<Page<Principal>, StorageError> {
-        read::principals(&self.readers, tenant_id, query).await
+        read::principals(&self.rest, tenant_id, query).await
     }
 
     async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError> {
         let sql = "-- postgres: frame\nSELECT body FROM frames WHERE tenant_id = $1 AND context_frame_id = $2";
-        read::one(&self.readers, sql, "frames", tenant_id, id.as_str()).await
+        read::one(&self.rest, sql, "frames", tenant_id, id.as_str()).await
     }
 
     async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError> {
-        read::entries(&self.readers, tenant_id, query).await
+        read::entries(&self.rest, tenant_id, query).await
     }
 
     async fn entry(&self, tenant_id: &TenantId, id: &ArtifactId) -> Result<Option<LogEntry>, StorageError> {
-        read::entry_by_id(&self.readers, tenant_id, id.as_str()).await
+        read::entry_by_id(&self.rest, tenant_id, id.as_str()).await
     }
 
     async fn heads(
@@ -277,7 +280,7 @@ impl Store for PostgresStore {
             SELECT stream_id AS c, seq, last_at, head_hash AS h FROM streams
             WHERE tenant_id = $1 AND stream_id > $2 ORDER BY stream_id LIMIT $3";
         let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(after.map_or("", |id| id.as_str()));
-        let rows = self.readers.rows(tenant_id.as_str(), query.bind(i64::from(limit))).await?;
+        let rows = self.rest.rows(tenant_id.as_str(), query.bind(i64::from(limit))).await?;
         rows.iter().map(rows::head).collect()
     }
 
@@ -288,26 +291,26 @@ impl Store for PostgresStore {
         after: u64,
         limit: u32,
     ) -> Result<Vec<LogEntry>, StorageError> {
-        read::stream(&self.readers, tenant_id, id.as_str(), after, limit).await
+        read::stream(&self.rest, tenant_id, id.as_str(), after, limit).await
     }
 
     async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<(TenantId, ConversationId)>, StorageError> {
-        upkeep::due(&self.readers, now, limit).await
+        upkeep::due(&self.rest, now, limit).await
     }
 
     async fn postpone(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        upkeep::postpone(&self.writers, now, limit).await
+        upkeep::postpone(&self.rest, now, limit).await
     }
 
     async fn take_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, StorageError> {
-        upkeep::take_lease(&self.writers, self.clock.as_ref(), name, holder, seconds).await
+        upkeep::take_lease(&self.rest, self.clock.as_ref(), name, holder, seconds).await
     }
 
     async fn release_lease(&self, name: &str, holder: &str) -> Result<(), StorageError> {
-        upkeep::release_lease(&self.writers, name, holder).await
+        upkeep::release_lease(&self.rest, name, holder).await
     }
 
     async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        upkeep::forget(&self.writers, now, limit).await
+        upkeep::forget(&self.rest, now, limit).await
     }
 }

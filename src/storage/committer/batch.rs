@@ -126,7 +126,11 @@ impl Line {
         let mut locking = Locking::Wait;
         for waiting in batch {
             match self.alone(&waiting.submission, locking).await {
-                Ok(outcomes) => self.answer(vec![waiting], outcomes),
+                // Put back, it could be overtaken by what comes after it here: its caller is told instead.
+                Ok(mut outcomes) => {
+                    self.queue.commit_succeeded();
+                    waiting.reply(outcomes.pop().flatten().ok_or(Busy::Contended));
+                }
                 Err(Failed::Before(StorageError::Contended)) => {
                     // Others may need the same lock: they are not made to wait for it once more each.
                     locking = Locking::Skip;

@@ -25,6 +25,7 @@ pub mod evidence;
 pub mod http;
 pub mod packs;
 pub mod service;
+pub mod state_layer;
 pub mod storage;
 pub mod system;
 pub mod telemetry;

@@ -62,6 +62,7 @@ pub(super) async fn register(
         roles: vec![role],
         person_id: None,
         aliases: Vec::new(),
+        maturity: None,
         locale: None,
         if_revision: None,
     });

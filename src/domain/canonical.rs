@@ -244,6 +244,12 @@ pub enum Purpose {
     Slot,
     /// An API key.
     ApiKey,
+    /// The uid of a fact made from a reading.
+    Reading,
+    /// What a model was shown (`pack_hash`).
+    Pack,
+    /// The order of statements with one time.
+    Statement,
 }
 
 impl Purpose {
@@ -262,6 +268,9 @@ impl Purpose {
             Self::Option => b"cscp.option.v1",
             Self::Slot => b"cscp.slot.v1",
             Self::ApiKey => b"cscp.api-key.v1",
+            Self::Reading => b"cscp.reading.v1",
+            Self::Pack => b"cscp.pack.v1",
+            Self::Statement => b"cscp.statement.v1",
         }
     }
 }

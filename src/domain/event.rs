@@ -8,7 +8,7 @@ use super::command::{CommandRecord, CommandResult};
 use super::context::{ContextRecord, State};
 use super::frame::ContextFrame;
 use super::id::{
-    AttemptId, CommandId, ContextId, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId,
+    AttemptId, CommandId, ContextId, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId, SpaceId,
 };
 use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt};
 use super::lifecycle::{LifecycleEvent, Status};
@@ -27,6 +27,8 @@ pub enum StreamKey {
     Principal(PrincipalId),
     /// What one reader has looked at; keyed by principal id, or by key id for a key without one.
     Access(String),
+    /// All that is decided under one lock for a fact space.
+    FactSpace(SpaceId),
 }
 
 impl StreamKey {
@@ -37,6 +39,7 @@ impl StreamKey {
             Self::Conversation(_) => "conversation",
             Self::Principal(_) => "principal",
             Self::Access(_) => "access",
+            Self::FactSpace(_) => "fact_space",
         }
     }
 
@@ -47,6 +50,7 @@ impl StreamKey {
             Self::Conversation(id) => id.as_str(),
             Self::Principal(id) => id.as_str(),
             Self::Access(reader) => reader,
+            Self::FactSpace(id) => id.as_str(),
         }
     }
 }

@@ -4,8 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::canonical::Digest;
+use super::canonical::{Digest, Purpose, hash};
 use super::time::Timestamp;
+
+pub use super::space_id::{SpaceId, SpaceIdError};
 
 /// Why a caller's identifier was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -108,6 +110,8 @@ text_id! {
     CorrelationId: 256;
     /// A role that policy names, such as `approver`.
     RoleName: 64;
+    /// A writer's own label of a fact. Repeats.
+    FactLabel: 256;
 }
 
 impl Default for Channel {
@@ -179,6 +183,25 @@ minted_id! {
     ArtifactId: "art";
     /// An API key's public name.
     KeyId: "key";
+    /// One write of a fact.
+    FactUid: "fct";
+    /// What one utterance was read as.
+    ReadingId: "rdg";
+    /// A saved context pack.
+    PackId: "pck";
+    /// A ruling about a fact: restored, deleted, its scope ended.
+    RulingId: "rul";
+}
+
+impl FactUid {
+    /// The uid of a fact that is made from a reading: the same whenever the reading is folded in again.
+    #[must_use]
+    pub fn of_reading(reading: &ReadingId, claim: usize) -> Self {
+        let made = hash(Purpose::Reading, &[reading.as_str().as_bytes(), claim.to_string().as_bytes()]);
+        let mut sixteen = [0_u8; 16];
+        sixteen.copy_from_slice(&made.as_bytes()[..16]);
+        Self::from_uuid(uuid::Builder::from_random_bytes(sixteen).into_uuid())
+    }
 }
 
 /// Which kind of question a pending item is.
@@ -312,6 +335,26 @@ impl<'a> Ids<'a> {
     /// A new artifact id; artifacts sort by time across streams.
     pub fn artifact(&mut self) -> ArtifactId {
         ArtifactId::from_uuid(self.uuid())
+    }
+
+    /// A new fact's uid.
+    pub fn fact(&mut self) -> FactUid {
+        FactUid::from_uuid(self.uuid())
+    }
+
+    /// A new reading's id.
+    pub fn reading(&mut self) -> ReadingId {
+        ReadingId::from_uuid(self.uuid())
+    }
+
+    /// A new ruling's id.
+    pub fn ruling(&mut self) -> RulingId {
+        RulingId::from_uuid(self.uuid())
+    }
+
+    /// A new context pack's id.
+    pub fn pack(&mut self) -> PackId {
+        PackId::from_uuid(self.uuid())
     }
 
     /// A new API key id.

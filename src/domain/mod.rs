@@ -24,6 +24,7 @@ pub mod redaction;
 pub mod refusal;
 pub mod rulebook;
 pub mod slots;
+mod space_id;
 pub mod time;
 pub mod verdict;
 pub mod world;

@@ -16,7 +16,7 @@ use super::id::{
 use super::item::PendingItem;
 use super::message::MessageEvent;
 use super::policy::SafetyClass;
-use super::principal::{Alias, Principal, PrincipalKind};
+use super::principal::{Alias, Maturity, Principal, PrincipalKind};
 use super::prompt::ShownPrompt;
 use super::slots::Slots;
 use super::time::Timestamp;
@@ -231,6 +231,8 @@ pub struct PutPrincipal {
     pub person_id: Option<PersonId>,
     /// Its external names, all of them.
     pub aliases: Vec<Alias>,
+    /// How far it has come as a writer of capability memory.
+    pub maturity: Option<Maturity>,
     /// Its language.
     pub locale: Option<String>,
     /// The revision it was read at, if the caller cares.

@@ -22,6 +22,19 @@ pub enum PrincipalKind {
     System,
 }
 
+/// How far a writer of capability memory has come: what it may write follows from it (paper 3.2, learning tiers).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Maturity {
+    /// Writes events.
+    #[default]
+    Junior,
+    /// Writes heuristics too.
+    Senior,
+    /// Writes strategies too.
+    Master,
+}
+
 /// What an alias is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -71,6 +84,9 @@ pub struct Principal {
     pub aliases: Vec<Alias>,
     /// External names of the past, newest last.
     pub past_aliases: Vec<PastAlias>,
+    /// How far it has come as a writer of capability memory; none for whoever writes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maturity: Option<Maturity>,
     /// The language for texts sent back to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locale: Option<String>,

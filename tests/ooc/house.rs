@@ -283,6 +283,7 @@ impl House {
             roles: vec![RoleName::new(role).unwrap()],
             person_id: None,
             aliases: Vec::new(),
+            maturity: None,
             locale: Some(locale.to_owned()),
             if_revision: None,
         };
@@ -310,6 +311,7 @@ pub(crate) fn request(query: Query) -> OocRequest {
         context_id: None,
         command_id: None,
         viewer_id: None,
+        maturity: None,
         locale: None,
     }
 }

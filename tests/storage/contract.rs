@@ -222,6 +222,7 @@ fn principal(id: &str) -> Operation {
         roles: vec![RoleName::new("approver").unwrap()],
         person_id: Some(PersonId::new(format!("person-{id}")).unwrap()),
         aliases: vec![alias(id)],
+        maturity: None,
         locale: None,
         if_revision: None,
     })

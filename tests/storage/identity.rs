@@ -14,6 +14,7 @@ fn number(value: &str) -> Operation {
         roles: Vec::new(),
         person_id: None,
         aliases: vec![Alias { kind: AliasKind::Phone, value: value.to_owned() }],
+        maturity: None,
         locale: None,
         if_revision: None,
     })

@@ -95,6 +95,7 @@ async fn who_somebody_is_does_not_change_between_a_decision_and_its_commit() {
             roles: Vec::new(),
             person_id: None,
             aliases: Vec::new(),
+            maturity: None,
             locale: Some(locale.to_owned()),
             if_revision: None,
         })

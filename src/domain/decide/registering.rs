@@ -27,6 +27,7 @@ impl Turn<'_, '_> {
             kind: request.kind,
             roles: request.roles.clone(),
             person_id: request.person_id.clone(),
+            maturity: request.maturity,
             locale: request.locale.clone(),
             registered: true,
             ..earlier.clone()
@@ -89,6 +90,7 @@ fn blank(principal_id: &PrincipalId, kind: PrincipalKind, now: Timestamp) -> Pri
         person_id: None,
         aliases: Vec::new(),
         past_aliases: Vec::new(),
+        maturity: None,
         locale: None,
         registered: false,
         identity_epoch: 0,

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::parts::{MAX_LOCALE, printable};
 use crate::domain::id::{PersonId, PrincipalId, RoleName};
 use crate::domain::operation::{Answer, Operation, PutPrincipal};
-use crate::domain::principal::{Alias, AliasKind, MAX_ALIASES, MAX_ROLES, PastAlias, Principal, PrincipalKind};
+use crate::domain::principal::{
+    Alias, AliasKind, MAX_ALIASES, MAX_ROLES, Maturity, PastAlias, Principal, PrincipalKind,
+};
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Object, Wire};
 use crate::http::endpoint::{Endpoint, Route};
@@ -51,6 +53,7 @@ struct PutWire {
     roles: Option<Vec<RoleName>>,
     person_id: Option<PersonId>,
     aliases: Option<Vec<Object<AliasWire>>>,
+    maturity: Option<Maturity>,
     locale: Option<String>,
 }
 
@@ -66,6 +69,8 @@ struct PrincipalWire {
     person_id: Option<PersonId>,
     aliases: Vec<Alias>,
     past_aliases: Vec<PastAlias>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    maturity: Option<Maturity>,
     #[serde(skip_serializing_if = "Option::is_none")]
     locale: Option<String>,
     registered: bool,
@@ -84,6 +89,7 @@ impl From<Principal> for PrincipalWire {
             person_id: principal.person_id,
             aliases: principal.aliases,
             past_aliases: principal.past_aliases,
+            maturity: principal.maturity,
             locale: principal.locale,
             registered: principal.registered,
             identity_epoch: principal.identity_epoch,
@@ -128,6 +134,7 @@ fn registration(call: &Call, id: String, wire: PutWire) -> Result<PutPrincipal, 
         roles,
         person_id: wire.person_id,
         aliases: aliases?,
+        maturity: wire.maturity,
         locale: wire.locale,
         if_revision: call.if_match,
     })

@@ -1,0 +1,160 @@
+//! What happened in a fact space. Every event becomes one entry of the evidence log, and state is their fold.
+
+use serde::{Deserialize, Serialize};
+
+use super::assembly::SavedPack;
+use super::fact::{Change, Contest, Fact, Former, Review, Standing};
+use super::reading::Reading;
+use super::space::{Identity, Signal, Space, SpaceRecord, WorkingItem};
+use super::statement::Ruling;
+use crate::domain::id::{FactUid, SpaceId};
+use crate::domain::time::Timestamp;
+
+/// What changed about a fact that was there before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FactChange {
+    /// Which.
+    pub uid: FactUid,
+    /// How it stands from now on.
+    #[serde(flatten)]
+    pub standing: Standing,
+    /// Who contests it from now on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contested: Vec<Contest>,
+    /// What it needs from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
+    /// Facts it put out of force from now on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded: Vec<FactUid>,
+    /// Values before it from now on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<Former>,
+    /// What its dependencies mean from now on, in the order of the fact's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<super::fact::Dependency>,
+    /// What was added to its history.
+    pub change: Change,
+    /// Whether its value goes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forget_value: bool,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "events are made, folded and written one by one, never kept in bulk")]
+pub enum SpaceEvent {
+    /// A space was made or described anew.
+    SpaceDescribed {
+        /// The record from now on.
+        space: SpaceRecord,
+    },
+    /// Who is served.
+    IdentitySet {
+        /// The space.
+        space_id: SpaceId,
+        /// The identity.
+        identity: Identity,
+    },
+    /// A fact was written, or made from a reading or a working item.
+    FactWritten {
+        /// The fact as it stands.
+        fact: Fact,
+    },
+    /// A fact stands otherwise than before.
+    FactChanged {
+        /// The space.
+        space_id: SpaceId,
+        /// How.
+        change: FactChange,
+    },
+    /// An utterance was read, and claimed something.
+    ObservationRead {
+        /// The space.
+        space_id: SpaceId,
+        /// The reading.
+        reading: Reading,
+    },
+    /// Somebody ruled about a fact or a scope.
+    Ruled {
+        /// The space.
+        space_id: SpaceId,
+        /// The ruling.
+        ruling: Ruling,
+    },
+    /// A signal was set.
+    SignalSet {
+        /// The space.
+        space_id: SpaceId,
+        /// The signal.
+        signal: Signal,
+    },
+    /// A signal was removed.
+    SignalRemoved {
+        /// The space.
+        space_id: SpaceId,
+        /// Its key.
+        key: String,
+    },
+    /// A working item was set.
+    ItemSet {
+        /// The space.
+        space_id: SpaceId,
+        /// The item.
+        item: WorkingItem,
+    },
+    /// A working item went.
+    ItemRemoved {
+        /// The space.
+        space_id: SpaceId,
+        /// Its key.
+        key: String,
+        /// `removed`, `promoted`, `task_closed`, `expired`.
+        reason: String,
+    },
+    /// A pack was kept.
+    PackSaved {
+        /// The pack.
+        pack: SavedPack,
+    },
+    /// A space and everything in it was erased.
+    SpaceErased {
+        /// The space.
+        space_id: SpaceId,
+        /// How many facts went.
+        facts: u64,
+    },
+}
+
+impl SpaceEvent {
+    /// The evidence type.
+    #[must_use]
+    pub fn evidence_type(&self) -> &'static str {
+        match self {
+            Self::SpaceDescribed { .. } => "fact_space.described",
+            Self::IdentitySet { .. } => "fact_space.identity_set",
+            Self::FactWritten { .. } => "fact.written",
+            Self::FactChanged { change, .. } => match &change.standing {
+                _ if change.forget_value => "fact.deleted",
+                Standing::Superseded { .. } => "fact.superseded",
+                Standing::Valid if !change.contested.is_empty() => "fact.contested",
+                Standing::Valid if change.review.is_some() => "fact.needs_review",
+                Standing::Valid => "fact.restored",
+            },
+            Self::ObservationRead { .. } => "observation.read",
+            Self::Ruled { .. } => "fact.ruled",
+            Self::SignalSet { .. } => "environment.set",
+            Self::SignalRemoved { .. } => "environment.removed",
+            Self::ItemSet { .. } => "working_set.set",
+            Self::ItemRemoved { .. } => "working_set.removed",
+            Self::PackSaved { .. } => "context_pack.saved",
+            Self::SpaceErased { .. } => "fact_space.erased",
+        }
+    }
+}
+
+impl Space {
+    /// Folds one event into the state.
+    pub fn apply(&mut self, _at: Timestamp, _event: &SpaceEvent) {}
+}

@@ -1,0 +1,143 @@
+//! Reading an utterance: what it claims about facts. No model, no clock; the words are not kept.
+
+use serde::{Deserialize, Serialize};
+
+use super::authority::AuthorityOrder;
+use super::fact::Fact;
+use super::language::terms::Language;
+use super::language::value::ValueKind;
+use crate::domain::id::{FactUid, ReadingId};
+use crate::domain::time::Timestamp;
+
+/// An utterance as it arrives. Lives as long as the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Utterance {
+    /// `user`, `assistant`, `system`, or a name.
+    pub speaker: String,
+    /// The words.
+    pub text: String,
+    /// When it was said.
+    pub at: Timestamp,
+    /// The authority of whoever said it, where the caller knows: a level or a title.
+    pub authority: Option<String>,
+}
+
+/// How an utterance is meant. Only an assertion changes facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stance {
+    /// It says that something is so.
+    Assertion,
+    /// It asks.
+    Question,
+    /// It imagines.
+    Hypothetical,
+    /// It proposes, wishes or considers.
+    Draft,
+    /// It tells of the past.
+    Narrative,
+    /// It holds for this once only.
+    Exception,
+    /// It says that nothing changes.
+    Confirmation,
+    /// None of the speakers whose word counts said it.
+    NotCounted,
+}
+
+/// What a claim does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// Gives a value.
+    Set,
+    /// Ends something without a new value.
+    Cancel,
+    /// Goes back to an earlier value.
+    Revert,
+}
+
+/// One claim of an utterance: enough to tell which facts it bears on, and no more of the words than that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// What it does.
+    pub act: Act,
+    /// The word class that gave it away, such as `correction`, `move`, `instead_of`; none for a plain statement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cue: Option<String>,
+    /// Stems of the words that say what it is about; at most 24, sorted.
+    pub about: Vec<String>,
+    /// The value it gives, as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<String>,
+    /// That value's kind and canonical form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_value: Option<(ValueKind, String)>,
+    /// The value it says is no longer so, in canonical form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_value: Option<(ValueKind, String)>,
+}
+
+/// What an utterance was read as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Its id.
+    pub reading_id: ReadingId,
+    /// When it was said.
+    pub at: Timestamp,
+    /// When this server read it.
+    pub recorded_at: Timestamp,
+    /// In which language.
+    pub language: Language,
+    /// How it is meant.
+    pub stance: Stance,
+    /// The authority it carries: from the caller or from its own marks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority: Option<String>,
+    /// What it claims. Nothing to keep if empty.
+    pub claims: Vec<Claim>,
+    /// The version of the rules that read it.
+    pub rules: u32,
+}
+
+/// The version of the rules in this module.
+pub const RULES_VERSION: u32 = 1;
+
+/// What a reading means for one fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bearing {
+    /// Which claim of the reading.
+    pub claim: usize,
+    /// The fact.
+    pub target: FactUid,
+    /// Certain: it is superseded. Otherwise it is contested.
+    pub certain: bool,
+    /// 0 to 100.
+    pub confidence: u8,
+    /// The cue's name.
+    pub cue: String,
+    /// Which rule, in words that quote nothing.
+    pub reason: String,
+    /// The value in its place; none for a plain cancellation.
+    pub new_value: Option<String>,
+}
+
+/// Reads an utterance.
+#[must_use]
+pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp) -> Reading {
+    Reading {
+        reading_id,
+        at: utterance.at,
+        recorded_at,
+        language: Language::Other,
+        stance: Stance::NotCounted,
+        authority: utterance.authority.clone(),
+        claims: Vec::new(),
+        rules: RULES_VERSION,
+    }
+}
+
+/// Which of the valid facts a reading bears on: at most one fact a claim. The order of `facts` does not matter.
+#[must_use]
+pub fn bearings(_reading: &Reading, _facts: &[&Fact], _order: &AuthorityOrder) -> Vec<Bearing> {
+    Vec::new()
+}

@@ -38,6 +38,12 @@ pub struct Viewer {
 }
 
 impl AuthorityOrder {
+    /// The order of a policy: its levels, the most authoritative first.
+    #[must_use]
+    pub fn new(levels: &[String]) -> Self {
+        Self { levels: levels.to_vec() }
+    }
+
     /// The rank of a level's name or of a title; none for words that name neither.
     #[must_use]
     pub fn rank(&self, _title: &str) -> Option<Rank> {

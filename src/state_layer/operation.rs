@@ -237,8 +237,11 @@ pub struct SpaceNeeds {
     pub pack: Option<PackId>,
     /// Wider spaces whose facts are named: looked at, not locked.
     pub wider: Vec<(SpaceId, Pointer)>,
-    /// The earliest own time of what is stated: before the space's newest statement, everything is loaded.
+    /// The earliest own time of what is stated, where the caller gave one: if it is not after the space's newest
+    /// statement, everything is loaded.
     pub earliest: Option<Timestamp>,
+    /// The latest own time of what is stated; none if nothing is stated or something is stated as of the present.
+    pub latest: Option<Timestamp>,
     /// Everything, whatever the times say.
     pub whole: bool,
 }
@@ -251,6 +254,8 @@ impl SpaceOperation {
         match &self.action {
             SpaceAction::Write(facts) => {
                 needs.earliest = facts.iter().filter_map(|fact| fact.at).min();
+                needs.latest =
+                    facts.iter().map(|fact| fact.at).collect::<Option<Vec<_>>>().unwrap_or_default().into_iter().max();
                 for fact in facts {
                     needs.named.extend(fact.supersedes.clone());
                     needs.named.extend(fact.label.as_ref().map(|label| Pointer(label.as_str().to_owned())));
@@ -263,7 +268,10 @@ impl SpaceOperation {
                     }
                 }
             }
-            SpaceAction::Observe(reading) => needs.earliest = Some(reading.at),
+            SpaceAction::Observe(reading) => {
+                needs.earliest = Some(reading.at);
+                needs.latest = Some(reading.at);
+            }
             SpaceAction::Restore { uid, .. } | SpaceAction::Delete { uid, .. } => {
                 needs.named.push(Pointer(uid.as_str().to_owned()));
                 needs.whole = true;

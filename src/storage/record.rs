@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::canonical::Digest;
 use crate::domain::id::{KeyId, PrincipalId, TenantId};
-use crate::domain::operation::{Answer, CredentialKind};
+use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{PolicyRef, PolicyScope};
-use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
-use crate::storage::StorageError;
+use crate::storage::{Answered, Refused, StorageError};
 
 /// One customer of this server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,7 +165,7 @@ pub struct StoredClaim {
     /// Keyed digest of the request, to tell a repetition from a reuse of the key.
     pub request: Digest,
     /// The answer, refusals included.
-    pub result: Result<Answer, Refusal>,
+    pub result: Result<Answered, Refused>,
     /// When it was decided.
     pub at: Timestamp,
     /// From when the row may be forgotten.

@@ -20,7 +20,7 @@ use crate::domain::message::message_key;
 use crate::domain::policy::{DetailLevel, PolicyRef};
 use crate::domain::redaction::Redactor;
 use crate::domain::time::Timestamp;
-use crate::evidence::entry::{LogEntry, Payload};
+use crate::evidence::entry::{LogEntry, Logged, Payload};
 use crate::storage::{EvidenceQuery, MAX_PAGE, Scope};
 
 pub use steps::Step;
@@ -264,7 +264,8 @@ impl Story {
 fn fact(entry: &LogEntry) -> Option<Fact> {
     let payload: Payload = serde_json::from_str(&entry.body.as_ref()?.payload).ok()?;
     let order = (entry.header.stream_id.to_string(), entry.header.seq);
-    Some(Fact { at: entry.header.at, order, event: payload.event, policy: payload.policy })
+    let Logged::Core(event) = payload.event else { return None };
+    Some(Fact { at: entry.header.at, order, event, policy: payload.policy })
 }
 
 fn item_of(event: &Event) -> Option<&ItemId> {

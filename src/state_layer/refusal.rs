@@ -48,3 +48,13 @@ pub enum SpaceRefusal {
     #[error("this space holds as many {what} as it may")]
     SpaceFull { what: String },
 }
+
+impl SpaceRefusal {
+    /// The stable code: the variant's name in snake case.
+    #[must_use]
+    pub fn code(&self) -> String {
+        let tagged = serde_json::to_value(self).ok();
+        let code = tagged.as_ref().and_then(|value| value.get("space_code")).and_then(|code| code.as_str());
+        code.unwrap_or("refused").to_owned()
+    }
+}

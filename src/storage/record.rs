@@ -71,6 +71,12 @@ pub enum Scope {
     /// Read the evidence.
     #[serde(rename = "evidence:read")]
     EvidenceRead,
+    /// Read facts, and have context packs assembled.
+    #[serde(rename = "fact:read")]
+    FactRead,
+    /// Write facts, signals and working sets; post observations.
+    #[serde(rename = "fact:write")]
+    FactWrite,
     /// Administer the tenant.
     #[serde(rename = "tenant:admin")]
     TenantAdmin,
@@ -78,7 +84,7 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::MessageIngest,
         Self::ContextRead,
         Self::ContextWrite,
@@ -88,6 +94,8 @@ impl Scope {
         Self::OocRead,
         Self::OocRaw,
         Self::EvidenceRead,
+        Self::FactRead,
+        Self::FactWrite,
         Self::TenantAdmin,
     ];
 
@@ -104,6 +112,8 @@ impl Scope {
             Self::OocRead => "ooc:read",
             Self::OocRaw => "ooc:raw",
             Self::EvidenceRead => "evidence:read",
+            Self::FactRead => "fact:read",
+            Self::FactWrite => "fact:write",
             Self::TenantAdmin => "tenant:admin",
         }
     }
@@ -112,12 +122,20 @@ impl Scope {
     #[must_use]
     pub fn defaults(kind: CredentialKind) -> BTreeSet<Self> {
         let scopes: &[Self] = match kind {
-            CredentialKind::Handler => {
-                &[Self::MessageIngest, Self::ContextRead, Self::ContextWrite, Self::CommandBind, Self::PrincipalWrite]
+            CredentialKind::Handler => &[
+                Self::MessageIngest,
+                Self::ContextRead,
+                Self::ContextWrite,
+                Self::CommandBind,
+                Self::PrincipalWrite,
+                Self::FactRead,
+                Self::FactWrite,
+            ],
+            CredentialKind::Operator => {
+                &[Self::ContextRead, Self::OocRead, Self::ApprovalDecide, Self::FactRead, Self::FactWrite]
             }
-            CredentialKind::Operator => &[Self::ContextRead, Self::OocRead, Self::ApprovalDecide],
             CredentialKind::Auditor => &[Self::OocRead, Self::EvidenceRead],
-            CredentialKind::Agent => &[Self::ContextRead, Self::ContextWrite],
+            CredentialKind::Agent => &[Self::ContextRead, Self::ContextWrite, Self::FactRead, Self::FactWrite],
             CredentialKind::Admin => &Self::ALL,
         };
         scopes.iter().copied().collect()
@@ -126,7 +144,8 @@ impl Scope {
     /// Whether a key of this kind may hold it at all. An agent proposes: it neither utters a "yes" nor binds.
     #[must_use]
     pub fn allowed_for(self, kind: CredentialKind) -> bool {
-        kind != CredentialKind::Agent || matches!(self, Self::ContextRead | Self::ContextWrite)
+        kind != CredentialKind::Agent
+            || matches!(self, Self::ContextRead | Self::ContextWrite | Self::FactRead | Self::FactWrite)
     }
 }
 

@@ -25,6 +25,7 @@ fn status_of(refusal: &SpaceRefusal) -> StatusCode {
         | SpaceRefusal::AlreadySuperseded { .. }
         | SpaceRefusal::FactDeleted
         | SpaceRefusal::NothingToRestore
+        | SpaceRefusal::IdentityFixed
         | SpaceRefusal::SpaceFull { .. } => StatusCode::CONFLICT,
         SpaceRefusal::SpaceRevisionMismatch { .. } => StatusCode::PRECONDITION_FAILED,
         SpaceRefusal::AuthorityExceeded { .. }
@@ -36,7 +37,9 @@ fn status_of(refusal: &SpaceRefusal) -> StatusCode {
         | SpaceRefusal::PointerToNothing { .. }
         | SpaceRefusal::NarrowerDependency { .. }
         | SpaceRefusal::FactTooLarge { .. }
-        | SpaceRefusal::FactInvalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        | SpaceRefusal::FactInvalid { .. }
+        | SpaceRefusal::EntryTooLarge { .. }
+        | SpaceRefusal::EntryInvalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }
 
@@ -45,6 +48,7 @@ fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
     let mut at = |index: usize, member: &str, why: String| {
         problem.errors.push(FieldError { pointer: format!("/facts/{index}/{member}"), problem: why });
     };
+    let pointer = |member: &str| format!("/{member}");
     match refusal {
         SpaceRefusal::SupersessionCycle { index } => at(*index, "supersedes", "leads back to this fact".to_owned()),
         SpaceRefusal::DependencyCycle { index } => at(*index, "depends_on", "leads back to this fact".to_owned()),
@@ -60,12 +64,19 @@ fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
         }
         SpaceRefusal::AuthorityExceeded { held, .. } => drop(problem.members.insert("held".to_owned(), json!(held))),
         SpaceRefusal::MaturityTooLow { needed, .. } => drop(problem.members.insert("needed".to_owned(), json!(needed))),
+        SpaceRefusal::EntryTooLarge { member, limit } => {
+            problem.errors.push(FieldError { pointer: pointer(member), problem: format!("must be at most {limit}") });
+        }
+        SpaceRefusal::EntryInvalid { member, problem: why } => {
+            problem.errors.push(FieldError { pointer: pointer(member), problem: why.clone() });
+        }
         SpaceRefusal::SpaceFull { what } => drop(problem.members.insert("limit".to_owned(), json!(what))),
         SpaceRefusal::FactNotFound
         | SpaceRefusal::SpaceNotFound
         | SpaceRefusal::PartitionFixed { .. }
         | SpaceRefusal::FactDeleted
         | SpaceRefusal::NothingToRestore
+        | SpaceRefusal::IdentityFixed
         | SpaceRefusal::PeopleDoNotCreate
         | SpaceRefusal::NotForAgents => {}
     }

@@ -99,7 +99,7 @@ fn late(wants: &[&Want], mut newest: BTreeMap<(TenantId, SpaceId), Timestamp>) -
         let Some((space_id, needs)) = &want.space else { continue };
         let key = (want.tenant_id.clone(), space_id.clone());
         let last = newest.get(&key).copied();
-        if needs.whole || needs.earliest.is_some_and(|earliest| last.is_some_and(|last| earliest <= last)) {
+        if needs.is_whole(last) {
             whole.insert(key.clone());
         }
         // Nothing that names its time comes after what is stated as of the present: its time is not known yet.

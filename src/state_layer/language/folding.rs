@@ -1,0 +1,42 @@
+//! Letters without case and accents, one for one: a folded text has as many letters as the text it came from.
+
+/// The lower-case letter without its accent; any other sign as it is.
+#[must_use]
+pub fn plain(letter: char) -> char {
+    if letter.is_ascii() {
+        return letter.to_ascii_lowercase();
+    }
+    let lower = letter.to_lowercase().next().unwrap_or(letter);
+    match lower {
+        'á' | 'à' | 'â' | 'ã' | 'ä' | 'å' | 'ª' => 'a',
+        'é' | 'è' | 'ê' | 'ë' => 'e',
+        'í' | 'ì' | 'î' | 'ï' => 'i',
+        'ó' | 'ò' | 'ô' | 'õ' | 'ö' | 'º' => 'o',
+        'ú' | 'ù' | 'û' | 'ü' => 'u',
+        'ç' => 'c',
+        'ñ' => 'n',
+        'ý' | 'ÿ' => 'y',
+        '\u{2018}' | '\u{2019}' | '\u{00b4}' => '\'',
+        '\u{201c}' | '\u{201d}' => '"',
+        '\u{2013}' | '\u{2014}' => '-',
+        '\u{00a0}' | '\u{202f}' => ' ',
+        other => other,
+    }
+}
+
+/// A text in plain letters.
+#[must_use]
+pub fn plain_text(text: &str) -> String {
+    text.chars().map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_lose_case_and_accent_and_nothing_else() {
+        assert_eq!(plain_text("Às 15h, AÇÃO — Señor’s 1ª"), "as 15h, acao - senor's 1a");
+        assert_eq!(plain_text("日本 €"), "日本 €");
+    }
+}

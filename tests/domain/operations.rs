@@ -131,6 +131,7 @@ pub(crate) fn person(who: &str, roles: &[&str], person: Option<&str>, phone: &st
         roles: roles.iter().map(|role| RoleName::new(*role).unwrap()).collect(),
         person_id: person.map(|id| cscp::domain::id::PersonId::new(id).unwrap()),
         aliases: vec![Alias { kind: AliasKind::Phone, value: phone.to_owned() }],
+        maturity: None,
         locale: None,
         if_revision: None,
     }

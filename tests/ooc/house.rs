@@ -311,7 +311,6 @@ pub(crate) fn request(query: Query) -> OocRequest {
         context_id: None,
         command_id: None,
         viewer_id: None,
-        maturity: None,
         locale: None,
     }
 }

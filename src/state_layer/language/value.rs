@@ -1,8 +1,16 @@
 //! Typed values in a text: money, percentages, dates, times, numbers, codes, places.
 
+mod amounts;
+mod chunks;
+mod dates;
+mod number;
+mod places;
+
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+
+use chunks::{Chunk, chunks};
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -43,8 +51,58 @@ pub struct TypedValue {
     pub span: Range<usize>,
 }
 
-/// The values of a text, in order, not overlapping.
+/// A value read at a chunk: its kind, its canonical form and how many chunks it takes.
+type Read = (ValueKind, String, usize);
+
+/// One class of values, tried at a position of the text.
+type Reader = fn(&[Chunk<'_>]) -> Option<Read>;
+
+/// The classes, the more telling first: what looks like a phone number is no count.
+const READERS: &[Reader] = &[
+    places::contact,
+    places::street,
+    places::numbered,
+    amounts::money,
+    amounts::percent,
+    dates::date,
+    dates::time,
+    amounts::duration,
+    places::code,
+    amounts::measure,
+    amounts::count,
+    places::size,
+];
+
+/// How many chunks one value may take.
+const LONGEST: usize = 8;
+
+/// The values of a text, in order, not overlapping. Takes time in proportion to the text.
 #[must_use]
-pub fn values(_text: &str) -> Vec<TypedValue> {
-    Vec::new()
+pub fn values(text: &str) -> Vec<TypedValue> {
+    let chunks = chunks(text);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = chunks.get(at..).filter(|rest| !rest.is_empty()) {
+        let window = rest.get(..LONGEST.min(rest.len())).unwrap_or(rest);
+        let read = window
+            .first()
+            .filter(|chunk| chunk.may_hold_value())
+            .and_then(|_| READERS.iter().find_map(|reader| reader(window)));
+        let Some((kind, canonical, taken)) = read else {
+            at += 1;
+            continue;
+        };
+        let taken = taken.clamp(1, window.len());
+        if let (Some(first), Some(last)) = (window.first(), window.get(taken - 1)) {
+            let span = first.start..last.end;
+            let written = text.get(span.clone()).unwrap_or_default().to_owned();
+            found.push(TypedValue { kind, canonical, text: written, span });
+        }
+        at += taken;
+    }
+    found
 }
+
+#[cfg(test)]
+#[path = "value_tests.rs"]
+mod tests;

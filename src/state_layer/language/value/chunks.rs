@@ -1,0 +1,73 @@
+//! What stands between blanks, without the punctuation around it.
+
+use crate::state_layer::language::folding::plain_text;
+
+/// One run of signs between blanks.
+#[derive(Debug, Clone)]
+pub(super) struct Chunk<'a> {
+    /// Without punctuation at its ends.
+    pub text: &'a str,
+    /// The same in plain letters.
+    pub plain: String,
+    /// Where it starts, in bytes.
+    pub start: usize,
+    /// Where it ends, in bytes.
+    pub end: usize,
+    /// Whether a comma, full stop or the like follows it.
+    pub closed: bool,
+    /// Whether it opens a sentence.
+    pub opens: bool,
+}
+
+/// Words that open a value although they have no digit, in plain letters. Weekdays and months are in `dates`.
+const OPENERS: &str = "a as at las the dia dias end fim fin final meio mediodia meio-dia meia-noite midday medianoche midnight noon today tomorrow tonight hoje \
+    amanha hoy manana next this proxima proximo semana mes this esta este essa esse";
+
+impl Chunk<'_> {
+    /// Whether the readers have to be asked at all: most words are not part of any value.
+    pub(super) fn may_hold_value(&self) -> bool {
+        let Some(first) = self.text.chars().next() else {
+            return false;
+        };
+        self.text.bytes().any(|byte| byte.is_ascii_digit())
+            || first.is_uppercase()
+            || !first.is_alphabetic()
+            || self.text.contains('@')
+            || OPENERS.split_whitespace().any(|word| word == self.plain)
+            || super::dates::is_day_word(&self.plain)
+            || super::number::small(&self.plain).is_some()
+            || super::places::is_numbered_noun(&self.plain)
+            || super::places::is_street_word(&self.plain)
+    }
+}
+
+/// Whether a sign is taken off the front of a chunk.
+fn opening(sign: char) -> bool {
+    matches!(sign, '(' | '[' | '{' | '"' | '\'' | '“' | '‘' | '«' | '¿' | '¡' | '*' | '~' | '#' | '—' | '–')
+}
+
+/// Whether a sign is taken off the end of a chunk.
+fn closing(sign: char) -> bool {
+    matches!(sign, ')' | ']' | '}' | '"' | '\'' | '”' | '’' | '»' | '?' | '!' | '.' | ',' | ';' | ':' | '*' | '~' | '…')
+}
+
+/// The chunks of a text.
+pub(super) fn chunks(text: &str) -> Vec<Chunk<'_>> {
+    let mut found: Vec<Chunk<'_>> = Vec::new();
+    let mut opens = true;
+    let base = text.as_ptr() as usize;
+    for piece in text.split_whitespace() {
+        let offset = piece.as_ptr() as usize - base;
+        let phone = piece.starts_with('(') && piece.ends_with(')') && piece.bytes().any(|byte| byte.is_ascii_digit());
+        let bare = if phone { piece } else { piece.trim_start_matches(opening) };
+        let core = if phone { piece } else { bare.trim_end_matches(closing) };
+        let start = offset + (piece.len() - bare.len());
+        let tail = bare.get(core.len()..).unwrap_or_default();
+        if !core.is_empty() {
+            let end = start + core.len();
+            found.push(Chunk { text: core, plain: plain_text(core), start, end, closed: !tail.is_empty(), opens });
+        }
+        opens = tail.contains(['.', '!', '?', ';', ':']);
+    }
+    found
+}

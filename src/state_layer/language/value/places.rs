@@ -1,0 +1,213 @@
+//! Streets, rooms, contacts, codes and sizes.
+
+use super::chunks::Chunk;
+use super::{Read, ValueKind};
+use crate::state_layer::language::folding::plain_text;
+
+/// Words that end an English street name.
+const STREET_ENDS: &str =
+    "st street ave avenue rd road lane ln blvd boulevard dr drive way place pl court ct square terrace highway hwy";
+/// Words that open a Portuguese or Spanish one.
+const STREET_STARTS: &str = "rua r av avenida travessa alameda praca rodovia estrada largo calle c/ cl carrera cra plaza paseo camino jiron pasaje \
+    calzada ruta bulevar";
+/// Things that are told apart by a number: the noun and its common name.
+const NUMBERED: &[(&str, &str)] = &[
+    ("room", "room"),
+    ("sala", "room"),
+    ("salon", "room"),
+    ("salao", "room"),
+    ("quarto", "bedroom"),
+    ("habitacion", "bedroom"),
+    ("suite", "suite"),
+    ("dock", "dock"),
+    ("doca", "dock"),
+    ("muelle", "dock"),
+    ("gate", "gate"),
+    ("portao", "gate"),
+    ("puerta", "gate"),
+    ("terminal", "terminal"),
+    ("floor", "floor"),
+    ("andar", "floor"),
+    ("piso", "floor"),
+    ("planta", "floor"),
+    ("building", "building"),
+    ("bloco", "building"),
+    ("edificio", "building"),
+    ("predio", "building"),
+    ("apto", "flat"),
+    ("apartamento", "flat"),
+    ("apt", "flat"),
+    ("apartment", "flat"),
+    ("depto", "flat"),
+    ("departamento", "flat"),
+    ("table", "table"),
+    ("mesa", "table"),
+    ("aula", "classroom"),
+    ("classroom", "classroom"),
+    ("platform", "platform"),
+    ("plataforma", "platform"),
+    ("anden", "platform"),
+    ("loja", "shop"),
+    ("local", "shop"),
+    ("warehouse", "warehouse"),
+    ("galpao", "warehouse"),
+    ("bodega", "warehouse"),
+    ("nave", "warehouse"),
+    ("auditorium", "auditorium"),
+    ("auditorio", "auditorium"),
+    ("lane", "lane"),
+    ("seat", "seat"),
+    ("assento", "seat"),
+    ("asiento", "seat"),
+    ("desk", "desk"),
+    ("bay", "bay"),
+    ("vaga", "bay"),
+];
+/// Sizes of clothes.
+const SIZES: &[&str] = &["XS", "S", "M", "L", "XL", "XXL", "XXXL", "PP", "P", "G", "GG", "XG", "XXG"];
+
+fn listed(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|entry| entry == word)
+}
+
+/// Whether a noun in plain letters is told apart by a number.
+pub(super) fn is_numbered_noun(word: &str) -> bool {
+    NUMBERED.iter().any(|(noun, _)| *noun == word)
+}
+
+/// Whether a word in plain letters opens a street name.
+pub(super) fn is_street_word(word: &str) -> bool {
+    listed(STREET_STARTS, word)
+}
+
+fn numeric(text: &str) -> bool {
+    text.starts_with(|sign: char| sign.is_ascii_digit())
+        && text.len() <= 6
+        && text.bytes().filter(|byte| byte.is_ascii_alphabetic()).count() <= 1
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+fn capital(chunk: &Chunk<'_>) -> bool {
+    chunk.text.starts_with(|sign: char| sign.is_uppercase() || sign.is_ascii_digit())
+}
+
+/// E-mail addresses, handles, web addresses and phone numbers.
+pub(super) fn contact(chunks: &[Chunk<'_>]) -> Option<Read> {
+    let first = chunks.first()?;
+    if let Some((before, after)) = first.plain.split_once('@') {
+        let address = !before.is_empty() && after.contains('.');
+        let handle = before.is_empty() && after.chars().filter(|sign| sign.is_alphanumeric()).count() >= 2;
+        return (address || handle).then(|| (ValueKind::Contact, first.plain.clone(), 1));
+    }
+    let mut digits = String::new();
+    let mut taken = 0;
+    let mut long = 0;
+    let mut joined = false;
+    for chunk in chunks {
+        let part = chunk.text;
+        let phone = part.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'(' | b')' | b'.'));
+        let starts = taken == 0 || !part.starts_with('+');
+        if !phone || !starts || !part.bytes().any(|byte| byte.is_ascii_digit()) {
+            break;
+        }
+        joined |= part.contains(['-', '+', '(']);
+        let figures: String = part.chars().filter(char::is_ascii_digit).collect();
+        long = long.max(figures.len());
+        digits.push_str(&figures);
+        taken += 1;
+        if chunk.closed || digits.len() > 15 {
+            break;
+        }
+    }
+    let date = taken == 1 && super::dates::date(chunks).is_some();
+    let amount = taken == 1 && first.text.contains('.') && !joined;
+    let plausible =
+        (7..=15).contains(&digits.len()) && !date && !amount && (joined || (long >= 8 && taken == 1) || taken >= 3);
+    plausible.then_some((ValueKind::Contact, digits, taken))
+}
+
+/// `456 Oak Ave`, `Rua das Flores, 12`, `Calle Olmo 14`.
+pub(super) fn street(chunks: &[Chunk<'_>]) -> Option<Read> {
+    let first = chunks.first()?;
+    let form = |taken: usize| {
+        let words: Vec<String> = chunks
+            .iter()
+            .take(taken)
+            .map(|chunk| plain_text(chunk.text).chars().filter(|sign| sign.is_alphanumeric()).collect())
+            .collect();
+        Some((ValueKind::Place, words.join(" "), taken))
+    };
+    if numeric(first.text) {
+        for (at, chunk) in chunks.iter().enumerate().skip(1).take(4) {
+            if !capital(chunk) {
+                return None;
+            }
+            if at > 1 && listed(STREET_ENDS, &chunk.plain) {
+                return form(at + 1);
+            }
+            if chunk.closed {
+                return None;
+            }
+        }
+        return None;
+    }
+    if !listed(STREET_STARTS, &first.plain) || (first.plain.len() == 1 && !first.text.starts_with('R')) {
+        return None;
+    }
+    let mut named = false;
+    for (at, chunk) in chunks.iter().enumerate().skip(1) {
+        if numeric(chunk.text) {
+            return if named { form(at + 1) } else { None };
+        }
+        let joining = listed("da de do das dos del la los las e y n no nro numero num", &chunk.plain);
+        if !capital(chunk) && !joining {
+            break;
+        }
+        named |= !joining;
+    }
+    None
+}
+
+/// `Room 118`, `sala 4`, `dock B`.
+pub(super) fn numbered(chunks: &[Chunk<'_>]) -> Option<Read> {
+    let first = chunks.first().filter(|chunk| !chunk.closed)?;
+    let (_, name) = NUMBERED.iter().find(|(noun, _)| *noun == first.plain)?;
+    let second = chunks.get(1)?;
+    let letter = second.text.len() == 1 && second.text.starts_with(|sign: char| sign.is_ascii_uppercase());
+    let lettered = letter && !matches!(second.text, "A" | "O" | "E" | "I" | "Y");
+    let coded = second.text.len() <= 5
+        && second.text.starts_with(|sign: char| sign.is_ascii_uppercase())
+        && second.text.ends_with(|sign: char| sign.is_ascii_digit());
+    let figure = numeric(second.text) && super::dates::time(chunks.get(1..)?).is_none();
+    (figure || lettered || coded || (letter && second.text == "A" && !second.opens))
+        .then(|| (ValueKind::Place, format!("{name} {}", second.plain), 2))
+}
+
+/// `PO-4521`, `UA 231`, `B14`, `v2.1`.
+pub(super) fn code(chunks: &[Chunk<'_>]) -> Option<Read> {
+    let first = chunks.first()?;
+    let upper = |text: &str| text.bytes().all(|byte| byte.is_ascii_uppercase());
+    if (2..=4).contains(&first.text.len()) && upper(first.text) && !first.closed {
+        let second = chunks.get(1)?;
+        let figure = second.text.len() <= 5 && second.text.bytes().all(|byte| byte.is_ascii_digit());
+        return figure.then(|| (ValueKind::Code, format!("{}{}", first.plain, second.plain), 2));
+    }
+    let letters = first.text.bytes().filter(u8::is_ascii_alphabetic).count();
+    let digits = first.text.bytes().filter(u8::is_ascii_digit).count();
+    let signs =
+        first.text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/' | b'.' | b'#'));
+    let opens = first.text.starts_with(|sign: char| sign.is_ascii_alphabetic());
+    let shaped = opens
+        && digits >= 1
+        && letters >= 1
+        && signs
+        && first.text.ends_with(|sign: char| sign.is_ascii_alphanumeric());
+    let form = || first.plain.chars().filter(|sign| sign.is_alphanumeric()).collect();
+    shaped.then(|| (ValueKind::Code, form(), 1))
+}
+
+/// `XL`, `M`, `GG`.
+pub(super) fn size(chunks: &[Chunk<'_>]) -> Option<Read> {
+    let first = chunks.first()?;
+    (SIZES.contains(&first.text)).then(|| (ValueKind::Word, first.plain.clone(), 1))
+}

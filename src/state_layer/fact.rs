@@ -12,6 +12,10 @@ pub const MAX_VALUE_BYTES: usize = 16 * 1024;
 pub const MAX_DEPENDENCIES: usize = 64;
 /// The most former values that a fact carries along, newest first.
 pub const MAX_FORMER: usize = 8;
+/// The most of a former value that is carried along, in bytes; what is longer is cut at a character.
+pub const MAX_FORMER_BYTES: usize = 2 * 1024;
+/// The most changes that a fact's own history keeps; the evidence log has them all.
+pub const MAX_HISTORY: usize = 64;
 
 /// How far a fact reaches (specification, scope tracking). Only `Global` reaches a decision outside its own scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -127,6 +131,8 @@ pub enum Cause {
     ScopeEnded,
     /// A person deleted it.
     Deleted,
+    /// What it had replaced or contested was put back into force.
+    Restored,
 }
 
 /// How a fact stands. `is_valid` of the specification is [`Standing::is_valid`].
@@ -192,6 +198,23 @@ pub struct Change {
     pub at: Timestamp,
 }
 
+impl Change {
+    /// It stopped standing.
+    pub const SUPERSEDED: &'static str = "superseded";
+    /// Something probable speaks against it.
+    pub const CONTESTED: &'static str = "contested";
+    /// What it was derived from no longer stands.
+    pub const NEEDS_REVIEW: &'static str = "needs_review";
+    /// It stands again.
+    pub const RESTORED: &'static str = "restored";
+    /// Its value went.
+    pub const DELETED: &'static str = "deleted";
+    /// What contested it, or asked for review, no longer does.
+    pub const SETTLED: &'static str = "settled";
+    /// Its links to other facts changed, and nothing else.
+    pub const LINKED: &'static str = "linked";
+}
+
 /// A value that this fact, or one before it in the chain, replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Former {
@@ -241,6 +264,9 @@ pub struct Fact {
     /// The fact it replaces, as named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<Pointer>,
+    /// Why it replaces it, in the writer's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// What that name meant: the facts this one put out of force.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded: Vec<FactUid>,
@@ -282,5 +308,31 @@ impl Fact {
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.standing.is_valid()
+    }
+
+    /// Whether it was deleted: its value is gone for good.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        matches!(self.standing, Standing::Superseded { cause: Cause::Deleted, .. })
+    }
+
+    /// The fact as it was written, before anything was derived. Of a deleted one, whose value can no longer tell what
+    /// it replaced, the facts it replaced stay named.
+    #[must_use]
+    pub fn as_written(&self) -> Self {
+        let mut fact = self.clone();
+        if !self.is_deleted() {
+            fact.superseded.clear();
+        }
+        fact.standing = Standing::Valid;
+        fact.contested.clear();
+        fact.review = None;
+        fact.former.clear();
+        fact.history.clear();
+        fact.depends_on.retain(|dependency| !dependency.inferred);
+        for dependency in fact.depends_on.iter_mut().filter(|dependency| dependency.space.is_none()) {
+            dependency.uid = None;
+        }
+        fact
     }
 }

@@ -231,16 +231,28 @@ pub enum SpaceAnswer {
 /// What of a space has to be loaded before an operation can be decided.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SpaceNeeds {
-    /// Facts named by uid, label or key, whether they stand or not.
+    /// Facts named by uid, label or key. Of those that no longer stand the newest of each name will do, with the facts
+    /// that replaced them one after the other ([`Standing::Superseded`]'s `by`) up to the one that stands.
+    ///
+    /// [`Standing::Superseded`]: super::fact::Standing::Superseded
     pub named: Vec<Pointer>,
     /// A saved pack.
     pub pack: Option<PackId>,
     /// Wider spaces whose facts are named: looked at, not locked.
     pub wider: Vec<(SpaceId, Pointer)>,
-    /// The earliest own time of what is stated: before the space's newest statement, everything is loaded.
+    /// The earliest own time of what is stated; see [`SpaceNeeds::is_whole`].
     pub earliest: Option<Timestamp>,
     /// Everything, whatever the times say.
     pub whole: bool,
+}
+
+impl SpaceNeeds {
+    /// Whether everything has to be loaded, given the time of the space's newest statement: what is no later than that
+    /// is folded in where it belongs.
+    #[must_use]
+    pub fn is_whole(&self, newest: Option<Timestamp>) -> bool {
+        self.whole || matches!((self.earliest, newest), (Some(earliest), Some(newest)) if earliest <= newest)
+    }
 }
 
 impl SpaceOperation {
@@ -263,6 +275,8 @@ impl SpaceOperation {
                     }
                 }
             }
+            // Said when it was read: nobody gave it a time of its own.
+            SpaceAction::Observe(reading) if reading.at == reading.recorded_at => {}
             SpaceAction::Observe(reading) => needs.earliest = Some(reading.at),
             SpaceAction::Restore { uid, .. } | SpaceAction::Delete { uid, .. } => {
                 needs.named.push(Pointer(uid.as_str().to_owned()));

@@ -45,6 +45,12 @@ pub enum SpaceRefusal {
     FactDeleted,
     #[error("the fact stands and nothing contests it")]
     NothingToRestore,
+    #[error("a space serves one person; this one serves another, so use another space")]
+    IdentityFixed,
+    #[error("{member} is too large: at most {limit}")]
+    EntryTooLarge { member: String, limit: usize },
+    #[error("{member} is not usable: {problem}")]
+    EntryInvalid { member: String, problem: String },
     #[error("this space holds as many {what} as it may")]
     SpaceFull { what: String },
 }

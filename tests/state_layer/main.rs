@@ -1,1 +1,3 @@
 //! The state layer from outside.
+
+mod statebench;

@@ -1,1 +1,4 @@
-//! The state layer from outside.
+//! The state layer from outside: readings of utterances against cases with known answers.
+
+mod readings;
+mod statebench_readings;

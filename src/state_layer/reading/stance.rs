@@ -42,7 +42,7 @@ pub(super) fn of(clause: &Clause) -> Stance {
     if clause.has(&[Sign::Keep]) && !kept_is_old(clause) {
         return Stance::Confirmation;
     }
-    if clause.has(&[Sign::Part]) {
+    if clause.has(&[Sign::Part]) && !moved_towards(clause) {
         return Stance::Narrative;
     }
     if clause.has(&[Sign::Add]) && !clause.has(CHANGES) {
@@ -54,7 +54,10 @@ pub(super) fn of(clause: &Clause) -> Stance {
 /// Whether it asks. A request in the form of a question tells what to do, and a tag asks for no more than assent.
 fn question(clause: &Clause) -> bool {
     let opening = clause.words.iter().take_while(|word| word.sign || greeting(&word.plain)).count();
-    let request = clause.first(Sign::Request).is_some_and(|mark| mark.at <= opening + 1);
+    let asked = clause.marks.iter().find(|mark| mark.sign == Sign::Ask && mark.at == opening && mark.end > mark.at + 1).copied();
+    let request = clause
+        .first(Sign::Request)
+        .is_some_and(|mark| mark.at <= opening + 1 && asked.is_none_or(|ask| mark.end > ask.end));
     if !clause.asks {
         return clause.starts(opening, Sign::Ask) && !request && !clause.has(&[Sign::Correct, Sign::Now]) && asks_alone(clause, opening);
     }
@@ -105,9 +108,23 @@ fn past(clause: &Clause) -> bool {
     !goes_on
 }
 
+/// Whether something is moved to a value: "raised the fee to $49" is no sum that was raised.
+fn moved_towards(clause: &Clause) -> bool {
+    clause.first(Sign::Move).is_some_and(|mark| {
+        (mark.at + 1..clause.words.len()).any(|at| {
+            clause.kind(at + 1).is_some() && clause.word(at).is_some_and(|word| matches!(word.plain.as_str(), "to" | "para" | "pra" | "a" | "pro"))
+        })
+    })
+}
+
 /// Whether what is kept is only a part: "keep the location, but change the quantity", "still, it moved to Friday".
 fn kept_is_old(clause: &Clause) -> bool {
     let Some(keep) = clause.each(Sign::Keep).last() else { return false };
+    // "make it 36, more people confirmed"
+    let reason = keep.at > 2 && clause.word(keep.at).is_some_and(|word| word.plain.starts_with("confirm"));
+    if reason && clause.has(&[Sign::Move, Sign::Swap, Sign::Make, Sign::Instead]) {
+        return true;
+    }
     clause.each(Sign::And).any(|but| {
         but.at >= keep.end
             && clause.word(but.at).is_some_and(|word| matches!(word.plain.as_str(), "but" | "mas" | "pero" | "porem"))

@@ -221,7 +221,7 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
             let link = fit.key > 0 || fit.text > 0;
             match cue {
                 "statement" => (fit.head && fit.telling > 0 && !fit.foreign).then_some((!worded || fit.missing == 0, 80, "a value for the fact's own slot")),
-                "direct" => (fit.telling > 0).then_some((!fit.foreign, 80, "tells to use another value for the fact's slot")),
+                "direct" => (fit.telling > 0 || (fit.text > 0 && !worded)).then_some((!fit.foreign, 80, "tells to use another value for the fact's slot")),
                 _ => link.then_some((!fit.foreign, 90, "a change of the fact's slot with a value of its kind")),
             }
         }
@@ -234,6 +234,11 @@ fn alone<'a>(claim: &Claim, reading: &Reading, facts: &[(&'a Fact, &Prepared)]) 
     let strong = matches!(cue, "correction" | "move" | "now" | "not_but" | "instead_of" | "choice" | "revert");
     let (kind, _) = claim.new_value.as_ref()?;
     if !strong || !claim.others.is_empty() || claim.act == Act::Cancel {
+        return None;
+    }
+    // What it is about in words that no fact has: with several of them it speaks of something else.
+    let loose = claim.about.iter().filter(|term| !term.starts_with('#')).count();
+    if loose > if matches!(cue, "correction" | "choice" | "instead_of" | "not_but") { 2 } else { 1 } {
         return None;
     }
     let fitting: Vec<&(&Fact, &Prepared)> = facts.iter().filter(|(_, prepared)| prepared.takes(*kind)).collect();

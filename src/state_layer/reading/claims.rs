@@ -29,6 +29,9 @@ const NOT_PERSONS: &[&str] = &["assistant", "assistente", "asistente", "bot", "a
 /// Titles of people outside: what they state are their own terms.
 const OUTSIDERS: &[&str] = &["vendor", "supplier", "contractor", "external", "fornecedor", "proveedor", "competitor", "concorrente", "competidor", "externo", "externa"];
 
+/// The classes of words that give a change away.
+const CUES: &[Sign] = &[Sign::Move, Sign::Correct, Sign::Choose, Sign::Now, Sign::Instead, Sign::NoLonger, Sign::Swap, Sign::Back, Sign::Make, Sign::Direct, Sign::Is, Sign::Request, Sign::Over];
+
 /// Reads an utterance: what it says that is so, whoever's word it is, and no more of its words than that.
 #[must_use]
 pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp) -> Reading {
@@ -115,7 +118,10 @@ fn claim_of(clause: &Clause, frame: &Frame, before: &[String], ruled: bool) -> C
     }
     let head = frame.head.clone().map(|span| head_stems(clause, &span, &new)).unwrap_or_default();
     let apart = |at: &usize| !new.contains(at) && !old.contains(at);
-    let names = names_of(clause, apart);
+    let mut names = names_of(clause, apart);
+    if frame.cue == "direct" {
+        names.extend(narrowed(clause));
+    }
     add_value_terms(clause, &new, &mut about);
     if ruled && frame.cue == "choice" {
         about.push("#policy".to_owned());
@@ -148,7 +154,9 @@ fn stems_of(clause: &Clause, new: &Span, old: &Span) -> Vec<String> {
         if word.sign || new.contains(&at) || old.contains(&at) {
             continue;
         }
-        add_terms(word, clause.small(at), &mut found);
+        // Words that only give a change away are not what it is about.
+        let cue = CUES.iter().any(|sign| clause.covers(at, *sign)) && slots::of(&word.stem).is_empty();
+        add_terms(word, cue || clause.small(at), &mut found);
     }
     found
 }
@@ -199,6 +207,16 @@ fn head_stems(clause: &Clause, span: &Span, new: &Span) -> Vec<String> {
         add_terms(word, clause.small(at), &mut found);
     }
     found
+}
+
+/// What a sentence is narrowed to by its opening: "for the legal brief, use …".
+fn narrowed(clause: &Clause) -> Vec<String> {
+    let opens = clause.word(0).is_some_and(|word| matches!(word.plain.as_str(), "for" | "para" | "pra" | "pro" | "in" | "on" | "no" | "na" | "en" | "em"));
+    let comma = clause.words.iter().take(8).position(|word| word.is(','));
+    match comma {
+        Some(comma) if opens => clause.stems(1..comma),
+        _ => Vec::new(),
+    }
 }
 
 /// Names and codes that the sentence speaks of, apart from its values. Titles are nobody's name.
@@ -257,9 +275,8 @@ fn without_preposition(text: &str) -> &str {
 /// A span's kind and canonical form: of its first typed value, or else its stems.
 fn typed(clause: &Clause, span: &Span) -> Option<(ValueKind, String)> {
     let value = span.clone().filter_map(|at| clause.word(at)).find_map(|word| word.value.as_ref());
-    let first = clause.word(span.start)?;
     match value {
-        Some(value) if first.value.is_some() => Some((value.kind, value.canonical.clone())),
+        Some(value) => Some((value.kind, value.canonical.clone())),
         _ => {
             let stems = clause.stems(span.clone());
             (!stems.is_empty()).then(|| (ValueKind::Word, stems.join(" ")))

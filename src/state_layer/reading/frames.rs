@@ -170,6 +170,13 @@ fn name_at(clause: &Clause, start: usize) -> Span {
 /// "X takes over from Y"; "X substitui Y".
 fn over(clause: &Clause) -> Option<Frame> {
     let mark = clause.first(Sign::Over)?;
+    if clause.word(mark.at).is_some_and(|word| matches!(word.plain.as_str(), "lo" | "la")) {
+        // "a Pavel lo reemplaza Inés"
+        return Some(Frame::set("take_over", clause.phrase_from(mark.end), clause.phrase_until(mark.at)));
+    }
+    if (mark.end..mark.end + 3).any(|at| clause.kind(at).is_some()) {
+        return None;
+    }
     let new = clause.phrase_until(mark.at).filter(|span| clause.word(span.start).is_some_and(|word| word.name || span.start == 0))
         .or_else(|| clause.phrase_from(mark.end).filter(|span| clause.word(span.start).is_some_and(|word| word.name)))?;
     let old = clause.each(Sign::From).filter(|from| from.at >= mark.end).find_map(|from| clause.phrase_from(from.end))
@@ -208,7 +215,19 @@ const FOR: &[&str] = &["for", "with", "by", "por", "pelo", "pela", "pelos", "pel
 /// "swap Y for X"; "troca Y por X".
 fn swap(clause: &Clause) -> Option<Frame> {
     let mark = clause.first(Sign::Swap)?;
+    let aux = |at: usize| at > 0 && clause.word(at - 1).is_some_and(|word| matches!(word.plain.as_str(), "been" | "was" | "being" | "were" | "foi" | "fue" | "sido" | "sera" | "is" | "got"));
+    if aux(mark.at) {
+        // "Y has been replaced by X"
+        let by = (mark.end..clause.words.len().min(mark.end + 4)).find(|at| clause.word(*at).is_some_and(|word| FOR.contains(&word.plain.as_str())))?;
+        let subject = (0..mark.at).rev().find(|at| !clause.small(*at) && !clause.starts(*at, Sign::Is))? + 1;
+        return Some(Frame::set("swap", clause.phrase_from(by + 1), clause.phrase_until(subject)));
+    }
     let joint = (mark.end..clause.words.len()).find(|at| clause.word(*at).is_some_and(|word| FOR.contains(&word.plain.as_str())))?;
+    let with = clause.word(joint).is_some_and(|word| matches!(word.plain.as_str(), "with" | "com" | "con" | "by"));
+    let exchanged = clause.word(mark.at).is_some_and(|word| word.plain.starts_with("repl") || word.plain.starts_with("subst") || word.plain.starts_with("sust") || word.plain.starts_with("reempl"));
+    if with && !exchanged {
+        return None;
+    }
     let old = clause.phrase_from(mark.end).filter(|span| span.end <= joint)?;
     Some(Frame::set("swap", clause.phrase_from(joint + 1), Some(old.start..joint)))
 }
@@ -228,10 +247,29 @@ fn by_how_much(clause: &Clause, at: usize) -> bool {
     at > 0 && clause.starts(at - 1, Sign::By) && clause.word(at - 1).is_some_and(|word| word.plain == "by")
 }
 
+/// Verbs that tell of a change only with where to: "passou para as 3", not "passei na padaria".
+const WEAK_MOVES: &[&str] = &[
+    "passei", "passou", "passamos", "passaram", "pase", "paso", "pasamos", "pasaron", "pasa", "passa", "passam", "pasan", "fica", "ficou", "ficaram", "queda", "quedo", "quedan", "cai", "caiu",
+    "vai", "sale", "subi", "corrio",
+];
+
+/// Whether a weak verb of change leads nowhere.
+fn passes_by(clause: &Clause, mark: Mark) -> bool {
+    let weak = mark.end - mark.at == 1 && clause.word(mark.at).is_some_and(|word| WEAK_MOVES.contains(&word.plain.as_str()));
+    let leads = |at: usize| {
+        clause.word(at).is_some_and(|word| {
+            let to = TOWARDS.contains(&word.plain.as_str()) || matches!(word.plain.as_str(), "a" | "as" | "em" | "en" | "ser" | "de" | "del" | "por");
+            let passing = word.plain == "por" || (matches!(word.plain.as_str(), "em" | "en" | "de") && clause.word(mark.at).is_some_and(|word| word.plain.starts_with("pas")));
+            (to && !passing) || (word.value.is_some() && !word.plain.starts_with(|sign: char| sign.is_alphabetic())) || clause.kind(at) == Some(ValueKind::Time)
+        })
+    };
+    weak && !(mark.end..(mark.end + 7).min(clause.words.len())).any(leads)
+}
+
 /// "moved to X"; "changed from Y to X"; "was delayed, it is now X".
 fn moved(clause: &Clause) -> Option<Frame> {
-    let mark = clause.first(Sign::Move)?;
-    let from = clause.each(Sign::From).filter(|from| from.at >= mark.end && clause.word(from.at).is_some_and(|word| word.plain != "was")).find_map(|from| {
+    let mark = clause.each(Sign::Move).find(|mark| !passes_by(clause, *mark))?;
+    let from = clause.each(Sign::From).filter(|from| from.at >= mark.at && clause.word(from.at).is_some_and(|word| word.plain != "was")).find_map(|from| {
         let span = clause.phrase_from(from.end)?;
         let follows = (span.end..clause.words.len().min(span.end + 2)).any(|at| clause.word(at).is_some_and(|word| TOWARDS.contains(&word.plain.as_str()) || word.plain == "a"));
         (follows && span.start <= from.end + 1).then_some(span)

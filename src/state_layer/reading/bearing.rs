@@ -65,7 +65,7 @@ struct Fit {
 impl Fit {
     fn score(&self) -> usize {
         let own = 60 * usize::from(self.old) + 10 * self.telling + 5 * (self.key - self.telling) + 7 * self.text.min(3);
-        let shape = 12 * usize::from(self.kind) + 6 * usize::from(self.head) + 50 * usize::from(self.former);
+        let shape = 12 * usize::from(self.kind) + 9 * usize::from(self.head) + 50 * usize::from(self.former);
         let whole = if self.key > 0 && self.missing == 0 { 4 } else { 0 };
         (own + shape + whole).saturating_sub(if self.foreign { 8 } else { 0 })
     }
@@ -162,8 +162,24 @@ fn bearing(at: usize, claim: &Claim, reading: &Reading, facts: &[(&Fact, &Prepar
         confidence,
         cue: claim.cue.clone().unwrap_or_else(|| "statement".to_owned()),
         reason: reason.to_owned(),
-        new_value: if claim.act == Act::Cancel { None } else { claim.new.clone() },
+        new_value: if claim.act == Act::Cancel { None } else { claim.new.as_deref().map(|new| kept(new, fact)) },
     })
+}
+
+/// The new value as it should be kept: without the slot's own name before it, unless the old value has it too.
+fn kept(new: &str, fact: &Fact) -> String {
+    let prepared = Prepared::of(fact);
+    let mut rest = new;
+    while let Some((first, after)) = rest.split_once(' ') {
+        let stem = super::words::stem(&plain_text(first));
+        let own = prepared.key.iter().any(|word| word.stem == stem) && !prepared.text.contains(&stem);
+        let joins = rest.len() < new.len() && matches!(plain_text(first).as_str(), "de" | "do" | "da" | "del" | "of");
+        if (!own && !joins) || !first.chars().any(char::is_alphabetic) {
+            break;
+        }
+        rest = after;
+    }
+    rest.to_owned()
 }
 
 /// What the best fit amounts to: certain or not, how sure, and by which rule.
@@ -185,7 +201,7 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
             (named && !fit.foreign && cue == "end").then_some((true, 88, "what it ends is the fact's"))
         }
         Act::Set | Act::Revert if cue == "status" => {
-            let named = fit.telling > 0 && (fit.head || fit.text > 0) || fit.text > 0;
+            let named = fit.head && fit.telling > 0 || fit.text > 0;
             if !named || fit.foreign {
                 return None;
             }
@@ -193,18 +209,19 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
         }
         Act::Set | Act::Revert => {
             if cue == "take_over" {
-                return (fit.head && fit.kind && fit.key > 0).then_some((true, 85, "somebody takes over what the fact is about"));
+                return (fit.kind && fit.telling > 0).then_some((true, 85, "somebody takes over what the fact is about"));
             }
             if cue == "departure" {
                 return None;
             }
-            if !fit.kind {
+            let ruling = cue == "choice" && claim.about.iter().any(|term| term == "#policy") && fit.telling + fit.key > 0;
+            if !fit.kind && !ruling {
                 return None;
             }
             let link = fit.key > 0 || fit.text > 0;
             match cue {
                 "statement" => (fit.head && fit.telling > 0 && !fit.foreign).then_some((!worded || fit.missing == 0, 80, "a value for the fact's own slot")),
-                "direct" => (fit.telling > 0).then_some((!fit.foreign, 80, "tells to use another value for the fact's slot")),
+                "direct" => (fit.telling > 0 || (fit.text > 0 && !worded)).then_some((!fit.foreign, 80, "tells to use another value for the fact's slot")),
                 _ => link.then_some((!fit.foreign, 90, "a change of the fact's slot with a value of its kind")),
             }
         }
@@ -217,6 +234,11 @@ fn alone<'a>(claim: &Claim, reading: &Reading, facts: &[(&'a Fact, &Prepared)]) 
     let strong = matches!(cue, "correction" | "move" | "now" | "not_but" | "instead_of" | "choice" | "revert");
     let (kind, _) = claim.new_value.as_ref()?;
     if !strong || !claim.others.is_empty() || claim.act == Act::Cancel {
+        return None;
+    }
+    // What it is about in words that no fact has: with several of them it speaks of something else.
+    let loose = claim.about.iter().filter(|term| !term.starts_with('#')).count();
+    if loose > if matches!(cue, "correction" | "choice" | "instead_of" | "not_but") { 2 } else { 1 } {
         return None;
     }
     let fitting: Vec<&(&Fact, &Prepared)> = facts.iter().filter(|(_, prepared)| prepared.takes(*kind)).collect();

@@ -137,6 +137,9 @@ pub(super) fn words(text: &str) -> Vec<Word> {
             continue;
         }
         let end = at + letter.len_utf8();
+        if letter == '&' {
+            found.push(Word { written: "&".to_owned(), plain: "&".to_owned(), stem: String::new(), start: at, end, value: None, sign: false, name: true });
+        }
         if matches!(letter, '.' | ',' | '!' | '?' | ';' | ':' | '\n' | '(' | ')' | '—' | '–' | '-' | '/') {
             let abbreviated = letter == '.'
                 && found.last().is_some_and(|word| word.end == at && ABBREVIATED.split_whitespace().any(|short| short == word.plain));

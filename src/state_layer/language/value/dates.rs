@@ -281,7 +281,7 @@ fn day_and_month(chunks: &[Chunk<'_>]) -> Option<(String, usize)> {
             return Some((dated(year, number, day), 2 + usize::from(year.is_some())));
         }
         let weak = WEAK_MONTHS.split_whitespace().any(|word| word == first.plain);
-        let named = !weak || (first.text.len() > 3 && first.text.starts_with(char::is_uppercase) && !first.opens);
+        let named = !weak || (first.text.len() > 2 && first.text.starts_with(char::is_uppercase) && !first.opens);
         let year = year(second);
         return named.then(|| match year {
             Some(year) => (format!("{year}-{number:02}"), 2),

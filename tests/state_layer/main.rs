@@ -1,4 +1,5 @@
-//! The state layer from outside: statements and operations in, facts out.
+//! The state layer from outside: statements and operations in, facts out; readings of utterances against cases with
+//! known answers.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::doc_markdown, reason = "StateBench is a name and not an identifier")]
@@ -10,3 +11,5 @@ mod decide_writing;
 mod ledger_cases;
 mod ledger_model;
 mod ledger_support;
+mod readings;
+mod statebench_readings;

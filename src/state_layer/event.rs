@@ -70,6 +70,16 @@ pub enum SpaceEvent {
         /// How.
         change: FactChange,
     },
+    /// A fact made from a reading goes: with what was learned since about earlier times, the reading bears on another
+    /// fact or on none. Its row is deleted; the log has it.
+    FactUnmade {
+        /// The space.
+        space_id: SpaceId,
+        /// Which.
+        uid: FactUid,
+        /// Why.
+        reason: String,
+    },
     /// An utterance was read, and claimed something.
     ObservationRead {
         /// The space.
@@ -144,6 +154,7 @@ impl SpaceEvent {
                 Standing::Valid if change.change.what == Change::RESTORED => "fact.restored",
                 _ => "fact.changed",
             },
+            Self::FactUnmade { .. } => "fact.unmade",
             Self::ObservationRead { .. } => "observation.read",
             Self::Ruled { .. } => "fact.ruled",
             Self::SignalSet { .. } => "environment.set",
@@ -173,6 +184,10 @@ impl Space {
                 self.facts.insert(fact.uid.clone(), fact.clone());
             }
             SpaceEvent::FactChanged { change, .. } => self.change(change),
+            SpaceEvent::FactUnmade { uid, .. } => {
+                self.touched.facts.insert(uid.clone());
+                self.facts.remove(uid);
+            }
             SpaceEvent::ObservationRead { reading, .. } => {
                 self.stated(reading.at);
                 self.touched.readings.insert(reading.reading_id.clone());

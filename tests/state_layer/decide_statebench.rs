@@ -69,10 +69,12 @@ fn written(record: &Value, at: Timestamp) -> NewFact {
 enum As {
     /// As it is.
     Published,
+    /// Without its turns.
+    Records,
     /// Without pointers.
     Stripped,
-    /// Without the generator's own word that a conclusion fell.
-    Unmarked,
+    /// Without the generator's own word that a conclusion fell, and without its turns.
+    Silent,
 }
 
 fn replayed(timeline: &Value, how: As, until: usize) -> World {
@@ -85,7 +87,7 @@ fn replayed(timeline: &Value, how: As, until: usize) -> World {
         world.now = world.now.max(at);
         if event["type"] == "conversation_turn" {
             let words = text(event, "text");
-            if how == As::Unmarked && words.contains("RECALCULATED") {
+            if matches!(how, As::Records | As::Silent) {
                 continue;
             }
             let speaker = text(event, "speaker").to_owned();
@@ -102,7 +104,7 @@ fn replayed(timeline: &Value, how: As, until: usize) -> World {
             if how == As::Stripped && event["type"] == "supersession" {
                 fact.supersedes = None;
             }
-            if how == As::Unmarked && text(record, "value").contains("[INVALIDATED") {
+            if how == As::Silent && text(record, "value").contains("[INVALIDATED") {
                 continue;
             }
             world.write_one(fact);
@@ -167,7 +169,7 @@ fn derived_conclusions_fall_without_being_told() {
         if timeline["track"] != "repair_propagation" || text(&timeline, "id").starts_with("ADV") {
             continue;
         }
-        let world = replayed(&timeline, As::Unmarked, usize::MAX);
+        let world = replayed(&timeline, As::Silent, usize::MAX);
         let fallen: Vec<&str> = world
             .all()
             .values()
@@ -175,7 +177,7 @@ fn derived_conclusions_fall_without_being_told() {
             .map(|fact| fact.key.as_str())
             .collect();
         assert_eq!(fallen, ["derived_decision"], "{} {:#?}", timeline["id"], world.all());
-        let marked = replayed(&timeline, As::Published, usize::MAX);
+        let marked = replayed(&timeline, As::Records, usize::MAX);
         let told = marked.of_key("derived_decision_corrected");
         assert!(told.review.is_some() && told.is_valid(), "{}", timeline["id"]);
         seen += 1;
@@ -208,7 +210,7 @@ fn authority_decides_between_instructions() {
         let query = &timeline["events"][last_query(&timeline)];
         let why = text(&query["ground_truth"], "reasoning");
         let Some((phrase, overruled, kind)) = AUTHORITY.iter().find(|(phrase, ..)| why.contains(phrase)) else { continue };
-        let world = replayed(&timeline, As::Published, usize::MAX);
+        let world = replayed(&timeline, As::Records, usize::MAX);
         let invalid: Vec<String> = invalid(&world).into_iter().map(|(id, _)| id).collect();
         let contested = world.all().values().filter(|fact| !fact.contested.is_empty()).count();
         let right = invalid == *overruled && (*kind == "conflict") == (contested == 2);
@@ -306,7 +308,9 @@ fn any_order_of_arrival_gives_the_same_facts() {
         events.reverse();
         sorted["events"] = Value::Array(events);
         let [one, other] = [&timeline, &sorted].map(|timeline| content(&replayed(timeline, As::Published, until)));
-        assert_eq!(one, other, "{}", timeline["id"]);
+        if one != other {
+            panic!("{}\n{one:#?}\n{other:#?}", timeline["id"]);
+        }
     }
 }
 
@@ -315,7 +319,8 @@ fn no_published_fact_is_taken_for_less_than_global_unmarked() {
     for timeline in timelines() {
         let world = replayed(&timeline, As::Published, last_query(&timeline));
         for fact in world.all().values().filter(|fact| fact.scope != FactScope::Global && fact.label.is_some()) {
-            assert!(fact.text().starts_with('['), "{} {:?} {}", timeline["id"], fact.scope, fact.text());
+            let told = fact.text().starts_with('[') || fact.text().contains("tentative");
+            assert!(told, "{} {:?} {}", timeline["id"], fact.scope, fact.text());
         }
     }
 }

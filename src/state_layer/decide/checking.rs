@@ -136,7 +136,7 @@ pub(super) fn maturity(index: usize, fact: &NewFact, held: Maturity) -> Result<(
 pub(super) fn authority(
     index: usize,
     fact: &Fact,
-    target: Option<&Fact>,
+    targets: &[&Fact],
     writer: &Writer,
     rules: &SpaceRules<'_>,
 ) -> Result<(), SpaceRefusal> {
@@ -147,8 +147,9 @@ pub(super) fn authority(
     let roles = rules.writer.roles.iter().filter_map(|role| Some((order.rank(role)?, role.as_str())));
     let (held, name) = roles.max_by_key(|(rank, _)| *rank).unwrap_or((order.unnamed(), "no authority"));
     let claimed = weight(fact, order);
-    let named = target.map(|target| weight(target, order)).filter(|_| !claimed.declared);
-    let beyond = [Some(claimed), named].into_iter().flatten().find(|weight| weight.rank > held);
+    let declared = claimed.declared;
+    let named = targets.iter().filter(|_| !declared).map(|target| weight(target, order));
+    let beyond = std::iter::once(claimed).chain(named).find(|weight| weight.rank > held);
     match beyond {
         Some(weight) => Err(SpaceRefusal::AuthorityExceeded {
             index,

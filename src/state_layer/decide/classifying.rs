@@ -53,7 +53,7 @@ fn scope(fact: &NewFact, marks: &Tagged<'_>, plain: &str) -> (FactScope, Option<
     let starts = |list: &[&str]| list.iter().any(|word| plain.starts_with(&format!(" {word} ")));
     let worded = if starts(words::IMAGINED_FIRST) || has_any(plain, words::IMAGINED) {
         FactScope::Hypothetical
-    } else if starts(words::DRAFT_FIRST) || has_any(plain, words::DRAFT) {
+    } else if headed(marks.body) || has_any(plain, words::DRAFT) {
         FactScope::Draft
     } else if has_any(plain, words::SESSION) {
         FactScope::Session
@@ -63,6 +63,13 @@ fn scope(fact: &NewFact, marks: &Tagged<'_>, plain: &str) -> (FactScope, Option<
         FactScope::Global
     };
     (worded, None)
+}
+
+/// Whether a text is headed as a draft: "Draft: …". A proposal that is due on Friday is none.
+fn headed(body: &str) -> bool {
+    let end = body.find(|sign: char| !sign.is_alphanumeric()).unwrap_or(body.len());
+    let (head, rest) = body.split_at(end);
+    rest.trim_start().starts_with([':', '-', '–', '—', ')']) && words::DRAFT_FIRST.contains(&folded(head).as_str())
 }
 
 /// The memory a fact belongs to: its partition's, and in a user's own what its source is (specification, memory type

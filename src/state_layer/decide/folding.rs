@@ -16,6 +16,8 @@ use crate::state_layer::statement::Statement;
 pub(super) struct Changed {
     before: Option<Fact>,
     after: Fact,
+    /// Whether it goes: a fact made from a reading that, with what is known now, bears on another fact or on none.
+    unmade: bool,
 }
 
 /// Finds what statements change. The space itself is left as it is.
@@ -39,7 +41,7 @@ fn stepped(space: &mut Space, statements: Vec<Statement>, rules: &LedgerRules) -
             facts.insert(uid, before.clone());
         }
         if before.as_ref() != Some(&after) {
-            changed.push(Changed { before, after });
+            changed.push(Changed { before, after, unmade: false });
         }
     }
     space.facts = facts;
@@ -53,32 +55,28 @@ fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> V
     let mut changed = Vec::new();
     for (uid, before) in &space.facts {
         let Some(mut after) = ledger.facts.remove(uid) else {
-            // Made from an utterance that, with what is known now, bears on another fact or on none.
-            changed.extend(unmade(before));
+            changed.push(Changed { before: Some(before.clone()), after: gone(before), unmade: true });
             continue;
         };
         after.history.clone_from(&before.history);
         if after != *before {
-            changed.push(Changed { before: Some(before.clone()), after });
+            changed.push(Changed { before: Some(before.clone()), after, unmade: false });
         }
     }
-    changed.extend(ledger.facts.into_values().map(|after| Changed { before: None, after }));
+    changed.extend(ledger.facts.into_values().map(|after| Changed { before: None, after, unmade: false }));
     changed
 }
 
-fn unmade(before: &Fact) -> Option<Changed> {
-    let mut after = before.clone();
-    after.standing = Standing::Superseded {
+const BEARS_ELSEWHERE: &str = "with what is known now, what was heard bears on something else";
+
+fn gone(before: &Fact) -> Fact {
+    let standing = Standing::Superseded {
         by: None,
         cause: Cause::Observation,
-        reason: "what was heard bears on something else, with what is known now".to_owned(),
+        reason: BEARS_ELSEWHERE.to_owned(),
         since: before.at,
     };
-    after.contested.clear();
-    after.review = None;
-    after.superseded.clear();
-    after.former.clear();
-    (after != *before).then(|| Changed { before: Some(before.clone()), after })
+    Fact { standing, contested: Vec::new(), review: None, ..before.clone() }
 }
 
 /// The statements that made a space. A fact made from a reading is not one, unless a fact of its key was deleted: the
@@ -121,6 +119,10 @@ pub(super) fn events(space_id: &SpaceId, changed: &[Changed], order: &[FactUid],
     });
     let altered = changed.iter().filter(|change| !is_new(change)).filter_map(|change| {
         let before = change.before.as_ref()?;
+        if change.unmade {
+            let (space_id, uid) = (space_id.clone(), before.uid.clone());
+            return Some(SpaceEvent::FactUnmade { space_id, uid, reason: BEARS_ELSEWHERE.to_owned() });
+        }
         Some(SpaceEvent::FactChanged { space_id: space_id.clone(), change: fact_change(before, &change.after, at) })
     });
     written.chain(altered).collect()
@@ -128,11 +130,15 @@ pub(super) fn events(space_id: &SpaceId, changed: &[Changed], order: &[FactUid],
 
 /// Whether a fact is to be written as a whole: it was not there, or it was made from a reading and is another one now.
 fn is_new(change: &Changed) -> bool {
-    change.before.as_ref().is_none_or(|before| {
-        before.key != change.after.key
-            || (before.value != change.after.value && !change.after.is_deleted())
-            || before.scope_id != change.after.scope_id
-    })
+    let written = |fact: &Fact| {
+        let mut fact = fact.as_written();
+        fact.superseded.clear();
+        if change.after.is_deleted() {
+            fact.value = serde_json::Value::Null;
+        }
+        fact
+    };
+    change.before.as_ref().is_none_or(|before| written(before) != written(&change.after))
 }
 
 fn first_change(fact: &Fact) -> Option<(&'static str, String)> {
@@ -182,7 +188,7 @@ fn fact_change(before: &Fact, after: &Fact, at: Timestamp) -> FactChange {
 /// What changes mean for the caller. `own` are the facts that were asked for themselves.
 pub(super) fn effects(changed: &[Changed], own: &[FactUid]) -> Effects {
     let mut effects = Effects::default();
-    for Changed { before, after } in changed {
+    for Changed { before, after, .. } in changed {
         let uid = after.uid.clone();
         let stood = before.as_ref().is_some_and(Fact::is_valid);
         match (&after.standing, before) {

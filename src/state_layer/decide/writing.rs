@@ -37,10 +37,10 @@ impl Deciding<'_, '_> {
             batch.push((fact_at, fact.require_targets));
         }
         for (index, (fact, _)) in batch.iter().enumerate() {
-            let target = fact.supersedes.as_ref().and_then(|pointer| {
-                self.space.facts.values().filter(|known| known.is_valid()).find(|known| answers_to(known, &pointer.0))
-            });
-            checking::authority(index, fact, target, writer, self.rules)?;
+            let standing = self.space.facts.values().filter(|known| known.is_valid());
+            let named = |known: &&Fact| fact.supersedes.as_ref().is_some_and(|pointer| answers_to(known, &pointer.0));
+            let targets: Vec<&Fact> = standing.filter(named).collect();
+            checking::authority(index, fact, &targets, writer, self.rules)?;
             checking::pointers(index, self.space, &batch)?;
         }
         checking::circles(self.space, &batch)?;

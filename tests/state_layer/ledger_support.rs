@@ -209,7 +209,10 @@ impl World {
         assert_eq!(decision.result.is_err() || decision.events.is_empty(), self.space.touched == Default::default());
         self.kept.record.clone_from(&self.space.record);
         for uid in &self.space.touched.facts {
-            self.kept.facts.insert(uid.clone(), self.space.facts[uid].clone());
+            match self.space.facts.get(uid) {
+                Some(fact) => drop(self.kept.facts.insert(uid.clone(), fact.clone())),
+                None => drop(self.kept.facts.remove(uid)),
+            }
         }
         for id in &self.space.touched.readings {
             self.kept.readings.insert(id.clone(), self.space.readings[id].clone());

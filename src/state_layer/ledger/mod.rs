@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::authority::AuthorityOrder;
 use super::fact::Fact;
+use super::reading::Prepared;
 use super::statement::Statement;
 use crate::domain::id::FactUid;
 use index::Index;
@@ -46,6 +47,8 @@ pub struct Ledger {
     before: BTreeMap<FactUid, Option<Fact>>,
     /// Where chains lead, remembered so that long ones are walked once.
     shortcuts: BTreeMap<FactUid, FactUid>,
+    /// Facts as the rules of reading compare them, kept until they change.
+    prepared: BTreeMap<FactUid, Prepared>,
 }
 
 impl PartialEq for Ledger {

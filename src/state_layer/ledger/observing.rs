@@ -6,7 +6,7 @@ use super::standing::Why;
 use super::{Ledger, LedgerRules};
 use crate::domain::id::FactUid;
 use crate::state_layer::fact::{Cause, Contest, Fact, FactScope, Source, Standing};
-use crate::state_layer::reading::{Bearing, Reading, bearings};
+use crate::state_layer::reading::{Bearing, Prepared, Reading, bearings_among};
 
 /// The source kind of facts made from utterances.
 pub const OBSERVATION: &str = "observation";
@@ -14,16 +14,23 @@ pub const OBSERVATION: &str = "observation";
 pub const CANCELLED: &str = "cancelled";
 
 impl Ledger {
-    /// Lets a reading bear on the facts that stand. What is only imagined or proposed is not what people talk about.
+    /// Lets a reading bear on the facts that stand. What is only imagined is not what people talk about.
     pub(super) fn observe(&mut self, reading: &Reading, rules: &LedgerRules) {
         if reading.claims.is_empty() {
             return;
         }
-        let real = |fact: &&Fact| {
-            fact.is_valid() && !matches!(fact.scope, FactScope::Hypothetical | FactScope::Draft)
-        };
-        let facts: Vec<&Fact> = self.facts.values().filter(real).collect();
-        for bearing in bearings(reading, &facts, &rules.order) {
+        for fact in self.facts.values().filter(|fact| fact.is_valid()) {
+            if !self.prepared.contains_key(&fact.uid) {
+                self.prepared.insert(fact.uid.clone(), Prepared::of(fact));
+            }
+        }
+        let facts: Vec<(&Fact, &Prepared)> = self
+            .facts
+            .values()
+            .filter(|fact| fact.is_valid() && fact.scope != FactScope::Hypothetical)
+            .filter_map(|fact| Some((fact, self.prepared.get(&fact.uid)?)))
+            .collect();
+        for bearing in bearings_among(reading, &facts, &rules.order) {
             self.bear(reading, bearing);
         }
     }
@@ -39,16 +46,16 @@ impl Ledger {
         let names = [Some(made.key.clone()), None];
         let since = reading.at;
         self.insert(made);
-        let peers = self.peers(&uid);
-        let contest =
-            Contest { by: uid.clone(), cue: bearing.cue, confidence: bearing.confidence, reason: bearing.reason.clone(), since };
-        for peer in peers {
-            if peer == bearing.target && bearing.certain {
-                let reason = bearing.reason.clone();
-                self.supersede(&peer, &uid, Why { cause: Cause::Observation, reason, since });
-            } else {
-                self.contest(&peer, contest.clone());
-            }
+        let reason = bearing.reason.clone();
+        let contest = Contest { by: uid.clone(), cue: bearing.cue, confidence: bearing.confidence, reason, since };
+        if bearing.certain {
+            let why = Why { cause: Cause::Observation, reason: bearing.reason, since };
+            self.supersede(&bearing.target, &uid, why);
+        } else {
+            self.contest(&bearing.target, contest.clone());
+        }
+        for peer in self.peers(&uid) {
+            self.contest(&peer, contest.clone());
         }
         self.answer_waiting(&uid, &names);
     }
@@ -65,8 +72,9 @@ fn made(uid: FactUid, target: &Fact, reading: &Reading, bearing: &Bearing) -> Fa
         writer_id: None,
         at: reading.at,
         recorded_at: reading.recorded_at,
-        scope: target.scope,
-        scope_id: target.scope_id.clone(),
+        // What is said of a draft is what was decided about it.
+        scope: if target.scope == FactScope::Draft { FactScope::Global } else { target.scope },
+        scope_id: target.scope_id.clone().filter(|_| target.scope != FactScope::Draft),
         memory_type: target.memory_type,
         abstraction: target.abstraction,
         constraint: target.constraint,

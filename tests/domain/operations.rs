@@ -97,6 +97,7 @@ pub(crate) fn bind(context_id: &ContextId, command: CommandSpec, attempt: &str) 
         attempt_id: AttemptId::new(attempt).unwrap(),
         command,
         envelope: Envelope::Clear(json!({"do": "it"})),
+        context_pack: None,
         message_ids: Vec::new(),
         correlation_id: None,
     }

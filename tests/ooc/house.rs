@@ -247,6 +247,7 @@ impl House {
             attempt_id: AttemptId::new(attempt).unwrap(),
             command: spec(command, target),
             envelope: Envelope::Clear(json!({"move": true})),
+            context_pack: None,
             message_ids: vec![(tap.clone(), message_key(&handler.tenant.key, &channel, tap))],
             correlation_id: CorrelationId::new("corr-1").ok(),
         };

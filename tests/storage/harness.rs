@@ -292,6 +292,7 @@ impl House {
             attempt_id: AttemptId::new(attempt).unwrap(),
             command: Self::spec(command, json!({"order_id": command})),
             envelope: Envelope::Clear(json!({"command": command})),
+            context_pack: None,
             message_ids: Vec::new(),
             correlation_id: None,
         }))

@@ -10,6 +10,7 @@ pub use packs::{NewPack, PackMade, PackViewer};
 pub use permission::{OverHttp, PermissionQuestion, Permissions};
 
 use super::{Caller, Service, ServiceError};
+use crate::domain::frame::CitedPack;
 use crate::domain::id::{FactUid, Ids, PackId, ReadingId, SpaceId};
 use crate::domain::operation::CredentialKind;
 use crate::domain::policy::StateLayerRules;
@@ -196,6 +197,12 @@ impl Service {
         let mut facts: Vec<Fact> = chain.iter().filter_map(|uid| space.facts.get(uid).cloned()).collect();
         facts.sort_by(|a, b| (a.at, a.recorded_at, &a.uid).cmp(&(b.at, b.recorded_at, &b.uid)));
         Ok(facts.into_iter().map(|fact| view(fact, &dependents)).collect())
+    }
+
+    /// What a command cites of a saved pack.
+    pub async fn cited_pack(&self, caller: &Caller, id: &PackId) -> Result<Option<CitedPack>, ServiceError> {
+        let found = self.store.saved_pack(&caller.tenant.tenant_id, id).await?;
+        Ok(found.map(|saved| CitedPack { pack_id: saved.pack_id, pack_hash: saved.pack.pack_hash }))
     }
 
     /// A saved pack.

@@ -13,7 +13,7 @@ use crate::state_layer::authority::{AuthorityOrder, Viewer};
 use crate::state_layer::fact::{Fact, Pointer};
 use crate::state_layer::ledger::Ledger;
 use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
-use crate::state_layer::space::{Access, Partition, Space, SpaceRecord};
+use crate::state_layer::space::{Access, Partition, Signal, Space, SpaceRecord};
 use crate::storage::{Claim, Scope};
 
 /// Who a pack is for, as the request says.
@@ -56,6 +56,8 @@ pub struct NewPack {
     pub scopes: Vec<String>,
     /// Turns, not kept.
     pub recent_turns: Vec<Turn>,
+    /// Signals fetched for this request, not kept. One takes the place of a kept one with its key.
+    pub environment: Vec<Signal>,
     /// Who counts tokens.
     pub estimator: Estimator,
     /// Keep it, so that a command can cite it.
@@ -115,11 +117,12 @@ impl Service {
             shown.push(self.gated(caller, space_id, space, &viewer, &order).await?);
         }
         let own = shown.first().is_some_and(|own| !own.barred);
+        let kept = space.signals.values().filter(|kept| own && new.environment.iter().all(|it| it.key != kept.key));
         let sources = Sources {
             identity: space.record.as_ref().and_then(|record| record.identity.as_ref()).filter(|_| own),
             facts: shown.iter().flat_map(|shown| shown.facts.values()).collect(),
             items: space.items.values().filter(|item| own && item.expires_at.is_none_or(|end| as_of < end)).collect(),
-            signals: space.signals.values().filter(|_| own).collect(),
+            signals: new.environment.iter().chain(kept).collect(),
             denied: shown.iter().flat_map(|shown| shown.denied.iter().cloned()).collect(),
         };
         let request = PackRequest {

@@ -2,9 +2,11 @@
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::moment::{Moment, Moments};
 use super::observations::MAX_TEXT;
+use crate::domain::canonical::canonical;
 use crate::domain::id::{FactUid, PackId, SpaceId};
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Object, Size, Wire};
@@ -16,7 +18,8 @@ use crate::http::v1::parts::{bounded, printable};
 use crate::service::ServiceError;
 use crate::service::spaces::{NewPack, PackViewer, sees_values};
 use crate::state_layer::assembly::{ContextPack, Estimator, Omitted, Segment, TokenSummary, Turn};
-use crate::state_layer::fact::Pointer;
+use crate::state_layer::fact::{MAX_VALUE_BYTES, Pointer};
+use crate::state_layer::space::Signal;
 use crate::storage::Scope;
 
 const COLLECTION: &str = "/v1/context-packs";
@@ -53,6 +56,16 @@ struct TurnWire {
     observed_at: Option<Moment>,
 }
 
+/// A signal fetched for this request. Used and not kept.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FetchedWire {
+    key: String,
+    value: Value,
+    observed_at: Option<Moment>,
+    stale_at: Option<Moment>,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MakeWire {
@@ -69,6 +82,7 @@ struct MakeWire {
     include_superseded: Option<bool>,
     scopes: Option<Vec<String>>,
     recent_turns: Option<Vec<Object<TurnWire>>>,
+    environment: Option<Vec<Object<FetchedWire>>>,
     estimator: Option<Estimator>,
     save_frame: Option<bool>,
 }
@@ -145,6 +159,28 @@ fn turns(given: Option<Vec<Object<TurnWire>>>, moments: &mut Moments, as_of: Tim
     turns.collect()
 }
 
+fn environment(
+    given: Option<Vec<Object<FetchedWire>>>,
+    moments: &mut Moments,
+    as_of: Timestamp,
+) -> Result<Vec<Signal>, Problem> {
+    let given = given.unwrap_or_default();
+    if given.len() > MANY {
+        return Err(Problem::invalid("/environment", format!("must hold at most {MANY}")));
+    }
+    let signals = given.into_iter().enumerate().map(|(index, Object(signal))| {
+        let at = |member: &str| format!("/environment/{index}/{member}");
+        printable(&signal.key, &at("key"), NAME)?;
+        if canonical(&signal.value).len() > MAX_VALUE_BYTES {
+            return Err(Problem::invalid(&at("value"), format!("must be at most {MAX_VALUE_BYTES} bytes of JSON")));
+        }
+        let observed_at = moments.optional(signal.observed_at.as_ref(), &at("observed_at"))?.unwrap_or(as_of);
+        let stale_at = moments.optional(signal.stale_at.as_ref(), &at("stale_at"))?;
+        Ok(Signal { key: signal.key, value: signal.value, observed_at, stale_at, former: Vec::new() })
+    });
+    signals.collect()
+}
+
 impl MakeWire {
     fn pack(self, call: &Call, moments: &mut Moments) -> Result<NewPack, Problem> {
         bounded(Some(&self.query), "/query", MAX_TEXT)?;
@@ -179,6 +215,7 @@ impl MakeWire {
             include_superseded: self.include_superseded.unwrap_or(false),
             scopes: names(self.scopes, "/scopes")?,
             recent_turns: turns(self.recent_turns, moments, as_of)?,
+            environment: environment(self.environment, moments, as_of)?,
             estimator: self.estimator.unwrap_or_default(),
             save: self.save_frame.unwrap_or(false),
         })

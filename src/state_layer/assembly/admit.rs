@@ -247,11 +247,21 @@ impl Admission {
         let committed = serde_json::json!({
             "as_of": request.as_of, "budget": self.budget, "context": context, "estimator_id": estimator_id,
         });
-        let facts = segments.iter().zip(self.filled()).filter(|(_, part)| is_of_facts(*part)).map(|(segment, _)| segment.tokens).sum();
+        let facts = segments
+            .iter()
+            .zip(self.filled())
+            .filter(|(_, part)| is_of_facts(*part))
+            .map(|(segment, _)| segment.tokens)
+            .sum();
         ContextPack {
             pack_hash: hash(Purpose::Pack, &[&canonical(&committed)]).prefixed(),
             facts_included: self.parts.iter().flatten().flat_map(|(_, entry)| entry.facts.iter().cloned()).collect(),
-            token_summary: TokenSummary { budget: self.budget, used, remaining: self.budget.saturating_sub(used), facts },
+            token_summary: TokenSummary {
+                budget: self.budget,
+                used,
+                remaining: self.budget.saturating_sub(used),
+                facts,
+            },
             segments,
             context,
             omitted: self.omitted,

@@ -67,7 +67,8 @@ fn clean_sentence(sentence: &str, dead: &DeadValues, language: Language, is_fact
 
 /// Where the words begin that say of the value after them that it was replaced.
 fn cue_before(said: &Said<'_>, span: &Range<usize>) -> Option<usize> {
-    const ARTICLES: &[&str] = &["the", "a", "an", "our", "my", "o", "os", "as", "um", "uma", "el", "la", "los", "las", "un", "una"];
+    const ARTICLES: &[&str] =
+        &["the", "a", "an", "our", "my", "o", "os", "as", "um", "uma", "el", "la", "los", "las", "un", "una"];
     let before = said.words.iter().take_while(|word| word.span.end <= span.start).count();
     let row = said.words.get(..before)?;
     let row = match row.split_last() {

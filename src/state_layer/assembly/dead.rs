@@ -97,7 +97,13 @@ impl DeadValues {
         let body = tagged(text).body;
         let core = core_text(body);
         for former in &fact.former {
-            self.add_replaced(&fact.key, fact.supersedes.as_ref().map(|pointer| pointer.0.as_str()), &core, &former.text, living);
+            self.add_replaced(
+                &fact.key,
+                fact.supersedes.as_ref().map(|pointer| pointer.0.as_str()),
+                &core,
+                &former.text,
+                living,
+            );
         }
     }
 
@@ -108,7 +114,8 @@ impl DeadValues {
         if old_words.is_empty() || forms(&old_words) == forms(&now_words) || self.dead.len() >= MAX_DEAD {
             return;
         }
-        let (old_figures, now_figures): (Vec<Figure>, BTreeSet<Figure>) = (figures(tag.body).collect(), figures(now).collect());
+        let (old_figures, now_figures): (Vec<Figure>, BTreeSet<Figure>) =
+            (figures(tag.body).collect(), figures(now).collect());
         if !self.is_related(key, old_key, (&old_words, &old_figures), (&now_words, &now_figures)) {
             return;
         }
@@ -171,7 +178,13 @@ impl DeadValues {
 
     /// Whether one value is about what the other is about, so that it can have replaced it. A pointer alone does not
     /// say so: programs number statements and let each name the one before it.
-    fn is_related(&self, key: &str, old_key: Option<&str>, old: (&[Word], &[Figure]), now: (&[Word], &BTreeSet<Figure>)) -> bool {
+    fn is_related(
+        &self,
+        key: &str,
+        old_key: Option<&str>,
+        old: (&[Word], &[Figure]),
+        now: (&[Word], &BTreeSet<Figure>),
+    ) -> bool {
         let lineage = old_key.is_none_or(|old_key| base_key(old_key) == base_key(key));
         let kinds = || old.1.iter().any(|(kind, _)| now.1.iter().any(|(other, _)| other == kind));
         let stems = || stem_set(old.0, self.language()).intersection(&stem_set(now.0, self.language())).count();
@@ -213,7 +226,8 @@ impl DeadValues {
         if self.is_empty() {
             return spans;
         }
-        let counts = |index: usize| self.dead.get(index).is_some_and(|dead| !is_fact || dead.because == Because::Replaced);
+        let counts =
+            |index: usize| self.dead.get(index).is_some_and(|dead| !is_fact || dead.because == Because::Replaced);
         for (place, word) in said.words.iter().enumerate() {
             for (phrase, sure, index) in self.phrases.get(&word.form).into_iter().flatten() {
                 let found = said.words.get(place..place + phrase.len()).filter(|found| forms(found).eq(phrase));
@@ -248,19 +262,27 @@ impl DeadValues {
     fn same_topic(&self, index: usize, said: &Said<'_>, span: &Range<usize>) -> bool {
         let Some(dead) = self.dead.get(index) else { return false };
         let stems = dead.stems.get_or_init(|| stem_set(&words(&dead.topic), self.language()));
-        let beside: Vec<Word> =
-            said.words.iter().filter(|word| word.span.end <= span.start || word.span.start >= span.end).cloned().collect();
-        let beside: BTreeSet<String> = stem_set(&beside, self.language()).into_iter().filter(|stem| !has_digit(stem)).collect();
+        let beside: Vec<Word> = said
+            .words
+            .iter()
+            .filter(|word| word.span.end <= span.start || word.span.start >= span.end)
+            .cloned()
+            .collect();
+        let beside: BTreeSet<String> =
+            stem_set(&beside, self.language()).into_iter().filter(|stem| !has_digit(stem)).collect();
         beside.is_empty() || beside.iter().any(|stem| stems.contains(stem))
     }
 }
 
 /// A key without what only numbers its versions.
 pub(super) fn base_key(key: &str) -> String {
-    const VERSIONS: &[&str] = &["corrected", "updated", "new", "revised", "final", "current", "corrigido", "novo", "corregido", "nuevo"];
+    const VERSIONS: &[&str] =
+        &["corrected", "updated", "new", "revised", "final", "current", "corrigido", "novo", "corregido", "nuevo"];
     let parts: Vec<&str> = key.split('_').collect();
     let version = |part: &&&str| {
-        let number = part.strip_prefix(['v', 'V']).is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
+        let number = part
+            .strip_prefix(['v', 'V'])
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
         number || VERSIONS.contains(&part.to_lowercase().as_str())
     };
     let kept = parts.len() - parts.iter().rev().take_while(version).count();
@@ -270,7 +292,9 @@ pub(super) fn base_key(key: &str) -> String {
 /// The parts of a text after a label and between semicolons: `ideas: a; b` says `a`.
 fn labelled(body: &str) -> Option<&str> {
     let (label, rest) = body.split_once(": ")?;
-    (label.split_whitespace().count() <= 3 && !rest.trim().is_empty()).then(|| sentences(rest).first().copied()).flatten()
+    (label.split_whitespace().count() <= 3 && !rest.trim().is_empty())
+        .then(|| sentences(rest).first().copied())
+        .flatten()
 }
 
 fn forms(words: &[Word]) -> Vec<String> {

@@ -62,7 +62,10 @@ fn resumes(text: &str, row: &[Word]) -> bool {
     row.iter().enumerate().any(|(place, word)| {
         let before = text.get(..word.span.start).unwrap_or_default().trim_end();
         let opens = before.is_empty() || before.ends_with([',', '.', '!', ';', ':', '-', '–', '—', '…', ']']);
-        opens && row.get(place..).is_some_and(|rest| begins(&spaced(rest.get(..rest.len().min(6)).unwrap_or(rest)), &RESUMING).is_some())
+        opens
+            && row
+                .get(place..)
+                .is_some_and(|rest| begins(&spaced(rest.get(..rest.len().min(6)).unwrap_or(rest)), &RESUMING).is_some())
     })
 }
 
@@ -73,13 +76,42 @@ mod tests {
     #[test]
     fn an_interruption_is_what_lies_between_its_opening_and_its_closing() {
         let cases: [(&[&str], &str); 8] = [
-            (&["We ship Monday", "Hold on - the server is down", "Rebooted it", "Ok, back to the shipment", "Use the red box"], "maaam"),
-            (&["Fechamos em R$ 500", "Um momento, me ligaram da escola", "Busco às 15h", "Voltando ao pedido", "Pode mandar"], "maaam"),
+            (
+                &[
+                    "We ship Monday",
+                    "Hold on - the server is down",
+                    "Rebooted it",
+                    "Ok, back to the shipment",
+                    "Use the red box",
+                ],
+                "maaam",
+            ),
+            (
+                &[
+                    "Fechamos em R$ 500",
+                    "Um momento, me ligaram da escola",
+                    "Busco às 15h",
+                    "Voltando ao pedido",
+                    "Pode mandar",
+                ],
+                "maaam",
+            ),
             (&["Son 3 cajas", "Antes de eso, otra cosa", "Llamó Pedro", "Volviendo al pedido: mejor 4"], "maaa"),
             (&["Hold on VendorA - they have litigation", "Fine", "We're back to square one"], "mmm"),
             (&["Hold on - call me later", "Budget is $5"], "mm"),
-            (&["Let's do pricing. This is just exploratory.", "Maybe $45", "OK, that's enough for now.", "The price is $50"], "eeem"),
-            (&["Vamos fazer um brainstorm", "Desconto de 40%", "Chega de ideias, falando sério agora", "É 10%"], "eeem"),
+            (
+                &[
+                    "Let's do pricing. This is just exploratory.",
+                    "Maybe $45",
+                    "OK, that's enough for now.",
+                    "The price is $50",
+                ],
+                "eeem",
+            ),
+            (
+                &["Vamos fazer um brainstorm", "Desconto de 40%", "Chega de ideias, falando sério agora", "É 10%"],
+                "eeem",
+            ),
             (&["Hipotéticamente, ¿y si fuera 40%?", "El precio es 50"], "em"),
         ];
         for (texts, want) in cases {

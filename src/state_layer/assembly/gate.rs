@@ -37,7 +37,11 @@ pub(super) struct Gated<'a> {
 }
 
 /// Lets through what may be shown.
-pub(super) fn gate<'a>(request: &PackRequest, sources: &Sources<'a>, order: &AuthorityOrder) -> Result<Gated<'a>, PackRefusal> {
+pub(super) fn gate<'a>(
+    request: &PackRequest,
+    sources: &Sources<'a>,
+    order: &AuthorityOrder,
+) -> Result<Gated<'a>, PackRefusal> {
     let mut gated = Gated::default();
     let excluded = named(&request.exclude, &sources.facts, |_| true);
     for fact in &sources.facts {
@@ -133,9 +137,11 @@ fn items<'a>(request: &PackRequest, sources: &Sources<'a>, order: &AuthorityOrde
             other => other.to_string(),
         };
         let tag = tagged(&text);
-        let restricted = !tag.restricted_to.is_empty() && !tag.restricted_to.iter().any(|audience| request.viewer.belongs_to(audience, order));
+        let restricted = !tag.restricted_to.is_empty()
+            && !tag.restricted_to.iter().any(|audience| request.viewer.belongs_to(audience, order));
         let scoped = tag.scope.as_ref().is_some_and(|(_, id)| !request.scopes.contains(id));
-        let task = item.task_id.as_ref().is_some_and(|task| !request.scopes.is_empty() && !request.scopes.contains(task));
+        let task =
+            item.task_id.as_ref().is_some_and(|task| !request.scopes.is_empty() && !request.scopes.contains(task));
         let reason = if restricted {
             Some(Omission::NotPermitted)
         } else if scoped || task {
@@ -145,7 +151,8 @@ fn items<'a>(request: &PackRequest, sources: &Sources<'a>, order: &AuthorityOrde
         } else {
             item.expires_at.is_some_and(|end| end <= request.as_of).then_some(Omission::Stale)
         };
-        let body = if tag.scope.is_some() || !tag.restricted_to.is_empty() { tag.body.to_owned() } else { text.clone() };
+        let body =
+            if tag.scope.is_some() || !tag.restricted_to.is_empty() { tag.body.to_owned() } else { text.clone() };
         match reason {
             Some(reason) => {
                 if matches!(reason, Omission::NotPermitted | Omission::OutOfScope) {

@@ -77,7 +77,8 @@ impl Order {
         if contested().next().is_none() {
             return;
         }
-        let places: HashMap<_, usize> = facts.iter().enumerate().map(|(place, shown)| (&shown.fact.uid, place)).collect();
+        let places: HashMap<_, usize> =
+            facts.iter().enumerate().map(|(place, shown)| (&shown.fact.uid, place)).collect();
         let mut groups: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for (place, shown) in contested() {
             for contest in &shown.fact.contested {
@@ -87,7 +88,9 @@ impl Order {
                     groups.entry(by).or_default().insert(place);
                 } else if facts.get(by).is_some_and(|by| (by.fact.at, &by.text) > (shown.fact.at, &shown.text)) {
                     let newest = self.contested.get(&place).copied().and_then(|other| facts.get(other));
-                    let newer = |other: &Shown<'_>| facts.get(by).is_some_and(|by| (by.fact.at, &by.text) > (other.fact.at, &other.text));
+                    let newer = |other: &Shown<'_>| {
+                        facts.get(by).is_some_and(|by| (by.fact.at, &by.text) > (other.fact.at, &other.text))
+                    };
                     if newest.is_none_or(newer) {
                         self.contested.insert(place, by);
                     }

@@ -39,7 +39,11 @@ struct Draft<'a> {
 /// Assembles a pack: what must be there, then what fits, most relevant first, never more than the budget.
 ///
 /// The result depends on what was said and when, not on the order in which it is handed in, nor on ids.
-pub fn assemble(request: &PackRequest, sources: &Sources<'_>, order: &AuthorityOrder) -> Result<ContextPack, PackRefusal> {
+pub fn assemble(
+    request: &PackRequest,
+    sources: &Sources<'_>,
+    order: &AuthorityOrder,
+) -> Result<ContextPack, PackRefusal> {
     let mut gated = gate(request, sources, order)?;
     let fresh = fresh(&sources.signals, request.as_of);
     let placed = Order::new(&mut gated.facts, &Query::new(&request.query), order);
@@ -53,7 +57,8 @@ pub fn assemble(request: &PackRequest, sources: &Sources<'_>, order: &AuthorityO
 fn dead_values(gated: &Gated<'_>, fresh: &Fresh<'_>, order: &Order, language: Language) -> DeadValues {
     let mut dead = DeadValues::new(language);
     let nothing = gated.withheld.is_empty() && gated.superseded.is_empty() && fresh.replaced.is_empty();
-    let has_past = |shown: &Shown<'_>| !shown.fact.former.is_empty() || shown.fact.review.is_some() || shown.text.starts_with('[');
+    let has_past =
+        |shown: &Shown<'_>| !shown.fact.former.is_empty() || shown.fact.review.is_some() || shown.text.starts_with('[');
     if nothing && !gated.facts.iter().any(has_past) {
         return dead;
     }
@@ -111,7 +116,8 @@ impl Draft<'_> {
     /// A fact's line: key and value, and who says so where that matters.
     fn fact_line(&self, shown: &Shown<'_>, flag: &str, with_source: bool) -> Line {
         let text = flat(&clean_fact(&shown.text, &self.dead, self.language));
-        let source = if with_source && tagged(&shown.text).title.is_none() { source_text(shown) } else { String::new() };
+        let source =
+            if with_source && tagged(&shown.text).title.is_none() { source_text(shown) } else { String::new() };
         Line::new(self.counter, &format!("{flag}{}: {text}{source}", flat(&shown.fact.key)))
     }
 
@@ -135,10 +141,13 @@ impl Draft<'_> {
             }
             done.extend(group.iter().copied());
         }
-        let of = |class: Placed| self.order.by_relevance.iter().copied().filter(move |place| self.order.class(*place) == class);
+        let of = |class: Placed| {
+            self.order.by_relevance.iter().copied().filter(move |place| self.order.class(*place) == class)
+        };
         for place in of(Placed::Constraint) {
             if let Some(shown) = self.shown(place).filter(|_| done.insert(place)) {
-                admission.require(Part::Constraints, Entry::of(self.fact_line(shown, self.flag(place), false), shown.fact));
+                admission
+                    .require(Part::Constraints, Entry::of(self.fact_line(shown, self.flag(place), false), shown.fact));
             }
         }
         let review: Vec<usize> = of(Placed::Review).collect();
@@ -205,7 +214,11 @@ impl Draft<'_> {
                 admission.leave(&format!("item:{}", item.key), Omission::Superseded);
                 continue;
             };
-            let kind = if item.item_type.is_empty() || item.item_type == "context" { String::new() } else { format!("{}: ", item.item_type) };
+            let kind = if item.item_type.is_empty() || item.item_type == "context" {
+                String::new()
+            } else {
+                format!("{}: ", item.item_type)
+            };
             let line = self.line(&format!("{kind}{text}"));
             printed.add(&line.text);
             admission.offer(Part::WorkingSet, Entry::named(line, format!("item:{}", item.key)));
@@ -222,9 +235,14 @@ impl Draft<'_> {
         };
         let (kept, omitted) = filtered(&self.request.recent_turns, &against);
         omitted.into_iter().for_each(|(place, reason)| admission.leave(&format!("turn:{place}"), reason));
-        let answers: Vec<String> =
-            self.order.best(ANSWERS).filter_map(|place| self.shown(place)).map(|shown| format!("{} {}", shown.fact.key, shown.text)).collect();
-        let scores = Query::with_answers(&self.request.query, &answers).relevance(kept.iter().map(|turn| ["", turn.text.as_str()]));
+        let answers: Vec<String> = self
+            .order
+            .best(ANSWERS)
+            .filter_map(|place| self.shown(place))
+            .map(|shown| format!("{} {}", shown.fact.key, shown.text))
+            .collect();
+        let scores = Query::with_answers(&self.request.query, &answers)
+            .relevance(kept.iter().map(|turn| ["", turn.text.as_str()]));
         let mut ranked: Vec<(u64, usize)> = scores.into_iter().zip(0..).collect();
         // Of equals the newer one; the order of time is total up to the words.
         ranked.sort_unstable_by_key(|(score, index)| (std::cmp::Reverse(*score), std::cmp::Reverse(*index)));
@@ -239,7 +257,8 @@ impl Draft<'_> {
         let mut old: Vec<&Shown<'_>> = self.gated.superseded.iter().collect();
         old.sort_by(|a, b| (b.fact.at, &a.fact.key, &a.text).cmp(&(a.fact.at, &b.fact.key, &b.text)));
         for shown in old {
-            let line = Line::new(self.counter, &format!("[superseded] {}: {}", flat(&shown.fact.key), flat(&shown.text)));
+            let line =
+                Line::new(self.counter, &format!("[superseded] {}: {}", flat(&shown.fact.key), flat(&shown.text)));
             admission.offer(Part::Superseded, Entry::of(line, shown.fact));
         }
     }

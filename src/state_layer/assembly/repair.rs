@@ -9,8 +9,26 @@ use crate::state_layer::language::terms::folded;
 
 /// What a mark in front of a value says of a conclusion that no longer holds.
 const INVALIDATED: &[&str] = &[
-    "invalidated", "invalid", "no longer valid", "void", "needs review", "needs recalculation", "must recalculate", "stale", "obsolete",
-    "invalidado", "invalidada", "invalido", "invalida", "anulado", "anulada", "sem efeito", "sin efecto", "obsoleto", "obsoleta", "a recalcular",
+    "invalidated",
+    "invalid",
+    "no longer valid",
+    "void",
+    "needs review",
+    "needs recalculation",
+    "must recalculate",
+    "stale",
+    "obsolete",
+    "invalidado",
+    "invalidada",
+    "invalido",
+    "invalida",
+    "anulado",
+    "anulada",
+    "sem efeito",
+    "sin efecto",
+    "obsoleto",
+    "obsoleta",
+    "a recalcular",
 ];
 
 /// What a marked value says: what it was based on, and what was concluded. Neither holds.
@@ -26,9 +44,9 @@ pub(super) struct Void<'a> {
 pub(super) fn void(text: &str) -> Option<Void<'_>> {
     let (mark, rest) = text.trim_start().strip_prefix('[')?.split_once(']')?;
     let plain = folded(mark);
-    let marked = INVALIDATED.iter().any(|word| {
-        plain.trim_start().strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-    });
+    let marked = INVALIDATED
+        .iter()
+        .any(|word| plain.trim_start().strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)));
     let ground = mark.split_once(':').map(|(_, ground)| ground.trim()).filter(|ground| !ground.is_empty());
     let rest = rest.trim_start_matches([':', ' ', '-']);
     let conclusion = match rest.split_once(':') {
@@ -79,7 +97,10 @@ mod tests {
     #[test]
     fn a_marked_conclusion_is_void() {
         let void_of = |text| void(text).map(|void| (void.ground, void.conclusion));
-        assert_eq!(void_of("[INVALIDATED - was based on wrong data: $5] Original conclusion: buy"), Some((Some("$5"), "buy")));
+        assert_eq!(
+            void_of("[INVALIDATED - was based on wrong data: $5] Original conclusion: buy"),
+            Some((Some("$5"), "buy"))
+        );
         assert_eq!(void_of("[Inválido] comprar 3"), Some((None, "comprar 3")));
         assert_eq!(void_of("[VP] Ana (VP): buy"), None);
         assert_eq!(void_of("invalid"), None);

@@ -35,8 +35,10 @@ pub(super) struct Fresh<'a> {
 
 /// Tells fresh signals from stale ones.
 pub(super) fn fresh<'a>(signals: &[&'a Signal], as_of: Timestamp) -> Fresh<'a> {
-    let mut sorted: Vec<&Signal> = signals.iter().copied().filter(|signal| !PRESENT.contains(&signal.key.as_str())).collect();
-    sorted.sort_by_cached_key(|signal| (std::cmp::Reverse(signal.observed_at), signal.key.clone(), signal_text(signal)));
+    let mut sorted: Vec<&Signal> =
+        signals.iter().copied().filter(|signal| !PRESENT.contains(&signal.key.as_str())).collect();
+    sorted
+        .sort_by_cached_key(|signal| (std::cmp::Reverse(signal.observed_at), signal.key.clone(), signal_text(signal)));
     let mut fresh = Fresh::default();
     let mut topics: Vec<(BTreeSet<String>, BTreeSet<String>, &Signal)> = Vec::new();
     for signal in sorted {
@@ -53,7 +55,8 @@ pub(super) fn fresh<'a>(signals: &[&'a Signal], as_of: Timestamp) -> Fresh<'a> {
         let row = words(&text);
         let (stems, names) = (stem_set(&row, language(&text)), names(&text, &row));
         let newer = topics.iter().find(|(others, other_names, other)| {
-            other.observed_at > signal.observed_at && same_entity((&stems, &names), (others, other_names), other.key == signal.key)
+            other.observed_at > signal.observed_at
+                && same_entity((&stems, &names), (others, other_names), other.key == signal.key)
         });
         if let Some((.., newer)) = newer {
             fresh.replaced.push((signal_text(newer), text));
@@ -68,12 +71,19 @@ pub(super) fn fresh<'a>(signals: &[&'a Signal], as_of: Timestamp) -> Fresh<'a> {
 
 /// Words that name something: written with capitals or digits.
 fn names(text: &str, row: &[Word]) -> BTreeSet<String> {
-    let named = |word: &&Word| text.get(word.span.clone()).is_some_and(|written| written.chars().any(|c| c.is_uppercase() || c.is_ascii_digit()));
+    let named = |word: &&Word| {
+        text.get(word.span.clone())
+            .is_some_and(|written| written.chars().any(|c| c.is_uppercase() || c.is_ascii_digit()))
+    };
     row.iter().filter(named).map(|word| word.form.clone()).collect()
 }
 
 /// Whether two signals speak of the same thing: they share a name and another word, or most of the shorter one's words.
-fn same_entity(a: (&BTreeSet<String>, &BTreeSet<String>), b: (&BTreeSet<String>, &BTreeSet<String>), same_key: bool) -> bool {
+fn same_entity(
+    a: (&BTreeSet<String>, &BTreeSet<String>),
+    b: (&BTreeSet<String>, &BTreeSet<String>),
+    same_key: bool,
+) -> bool {
     let shared = a.0.intersection(b.0).count();
     let named = a.1.intersection(b.1).count();
     let shorter = a.0.len().min(b.0.len());

@@ -63,11 +63,19 @@ impl Printed {
 }
 
 fn figures(text: &str) -> Figures {
-    values(text).into_iter().filter(|value| value.kind != ValueKind::Word).map(|value| (value.kind, value.canonical)).collect()
+    values(text)
+        .into_iter()
+        .filter(|value| value.kind != ValueKind::Word)
+        .map(|value| (value.kind, value.canonical))
+        .collect()
 }
 
 fn figures_of(said: &Said<'_>) -> Figures {
-    said.values.iter().filter(|value| value.kind != ValueKind::Word).map(|value| (value.kind, value.canonical.clone())).collect()
+    said.values
+        .iter()
+        .filter(|value| value.kind != ValueKind::Word)
+        .map(|value| (value.kind, value.canonical.clone()))
+        .collect()
 }
 
 /// What remains of a turn.
@@ -83,7 +91,8 @@ pub(super) struct Kept {
 
 /// A text of several sentences without those that are dead; none where nothing remains.
 pub(super) fn clean_text(text: &str, dead: &DeadValues, language: Language) -> Option<String> {
-    let kept: Vec<String> = sentences(text).into_iter().filter_map(|sentence| clean_said(sentence, dead, language)).collect();
+    let kept: Vec<String> =
+        sentences(text).into_iter().filter_map(|sentence| clean_said(sentence, dead, language)).collect();
     (!kept.is_empty()).then(|| kept.join(" "))
 }
 
@@ -249,7 +258,8 @@ fn hangs_on(said: &Said<'_>, row: &str, dropped: &BTreeSet<String>) -> bool {
     if begins(row, &POINTING).is_some() {
         return true;
     }
-    let points = said.words.iter().any(|word| matches!(word.form.as_str(), "this" | "that" | "isso" | "isto" | "eso" | "esto"));
+    let points =
+        said.words.iter().any(|word| matches!(word.form.as_str(), "this" | "that" | "isso" | "isto" | "eso" | "esto"));
     let brief = said.stems.len() <= 4 && said.stems.iter().any(|stem| dropped.contains(stem));
     said.values.is_empty() && (points || brief)
 }

@@ -22,6 +22,7 @@ mod postgres;
 mod processes;
 mod races;
 mod server;
+mod spaces;
 mod tampering;
 mod upgrade;
 #[path = "../process/waiting.rs"]

@@ -12,10 +12,11 @@ use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
 
 /// What stands in some spaces, all of some, and in some the facts that are named: by uid; by label or key the newest
 /// that no longer stands, with those that came in its place. What stands is there already.
-const LOAD: &str = "
+const LOAD: &str = r#"
     -- postgres: spaces.load
     WITH RECURSIVE names (tenant_id, space_id, name) AS (
-        SELECT * FROM unnest($5::text[], $6::text[], $7::text[])
+        SELECT w.tenant_id COLLATE "C", w.space_id COLLATE "C", w.name COLLATE "C"
+            FROM unnest($5::text[], $6::text[], $7::text[]) AS w (tenant_id, space_id, name)
     ), first_named (tenant_id, space_id, record_id) AS (
         SELECT tenant_id, space_id, name FROM names
         UNION
@@ -46,7 +47,7 @@ const LOAD: &str = "
         AND r.record_id = n.record_id
     UNION ALL
     SELECT r.tenant_id, r.space_id, r.kind, r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
-        JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'";
+        JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'"#;
 
 const ERASE: [&str; 2] = [
     "-- postgres: spaces.erase

@@ -124,7 +124,8 @@ impl FactBody {
             scope_id: self.scope_id,
             memory_type: self.memory_type,
             abstraction: self.abstraction,
-            is_constraint: self.is_constraint,
+            // `false` is what writers send who have not looked: whether it is one is then found in its words.
+            is_constraint: self.is_constraint.filter(|said| *said),
             constraint_type: self.constraint_type,
             restricted_to,
             supersedes: self.supersedes.map(Pointer),

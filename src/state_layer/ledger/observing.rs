@@ -19,9 +19,7 @@ impl Ledger {
         if reading.claims.is_empty() {
             return;
         }
-        let real = |fact: &&Fact| {
-            fact.is_valid() && !matches!(fact.scope, FactScope::Hypothetical | FactScope::Draft)
-        };
+        let real = |fact: &&Fact| fact.is_valid() && !matches!(fact.scope, FactScope::Hypothetical | FactScope::Draft);
         let facts: Vec<&Fact> = self.facts.values().filter(real).collect();
         for bearing in bearings(reading, &facts, &rules.order) {
             self.bear(reading, bearing);
@@ -40,8 +38,13 @@ impl Ledger {
         let since = reading.at;
         self.insert(made);
         let peers = self.peers(&uid);
-        let contest =
-            Contest { by: uid.clone(), cue: bearing.cue, confidence: bearing.confidence, reason: bearing.reason.clone(), since };
+        let contest = Contest {
+            by: uid.clone(),
+            cue: bearing.cue,
+            confidence: bearing.confidence,
+            reason: bearing.reason.clone(),
+            since,
+        };
         for peer in peers {
             if peer == bearing.target && bearing.certain {
                 let reason = bearing.reason.clone();

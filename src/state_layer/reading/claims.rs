@@ -27,7 +27,19 @@ const MAX_WORDS: usize = 400;
 const NOT_PERSONS: &[&str] = &["assistant", "assistente", "asistente", "bot", "ai", "model", "tool", "agent", "agente"];
 
 /// Titles of people outside: what they state are their own terms.
-const OUTSIDERS: &[&str] = &["vendor", "supplier", "contractor", "external", "fornecedor", "proveedor", "competitor", "concorrente", "competidor", "externo", "externa"];
+const OUTSIDERS: &[&str] = &[
+    "vendor",
+    "supplier",
+    "contractor",
+    "external",
+    "fornecedor",
+    "proveedor",
+    "competitor",
+    "concorrente",
+    "competidor",
+    "externo",
+    "externa",
+];
 
 /// Reads an utterance: what it says that is so, whoever's word it is, and no more of its words than that.
 #[must_use]
@@ -63,7 +75,8 @@ pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp
 /// The claims of all sentences, and how the utterance as a whole is meant.
 fn claims_of(clauses: Vec<Clause>) -> (Stance, Vec<Claim>) {
     let stances: Vec<Stance> = clauses.iter().map(stance::of).collect();
-    let drafted = stances.iter().any(|stance| *stance == Stance::Draft) && clauses.iter().any(|clause| clause.has(&[Sign::Draft]));
+    let drafted = stances.iter().any(|stance| *stance == Stance::Draft)
+        && clauses.iter().any(|clause| clause.has(&[Sign::Draft]));
     let mut claims: Vec<Claim> = Vec::new();
     let mut before: Vec<String> = Vec::new();
     if !drafted {
@@ -82,7 +95,11 @@ fn claims_of(clauses: Vec<Clause>) -> (Stance, Vec<Claim>) {
         }
     }
     let stance = if claims.is_empty() {
-        stances.iter().copied().find(|stance| *stance != Stance::Assertion).unwrap_or(if drafted { Stance::Draft } else { Stance::Assertion })
+        stances.iter().copied().find(|stance| *stance != Stance::Assertion).unwrap_or(if drafted {
+            Stance::Draft
+        } else {
+            Stance::Assertion
+        })
     } else {
         Stance::Assertion
     };

@@ -33,7 +33,8 @@ impl Frame {
 
 /// The forms, the more telling first.
 const FORMS: &[fn(&Clause) -> Option<Frame>] = &[
-    instead, not_but, now_is, leave, over, no_longer, swap, back, moved, status, end, chosen, made, stated_now, corrected, directed, stated,
+    instead, not_but, now_is, leave, over, no_longer, swap, back, moved, status, end, chosen, made, stated_now,
+    corrected, directed, stated,
 ];
 
 /// The change that a sentence tells of, if it does.
@@ -49,7 +50,8 @@ fn typed_before(clause: &Clause, end: usize, kind: ValueKind) -> Option<Span> {
 
 /// The first typed value from a word on that is none of an old one.
 fn typed_from(clause: &Clause, start: usize, old: Option<&Span>) -> Option<Span> {
-    let at = (start..clause.words.len()).find(|at| clause.kind(*at).is_some() && old.is_none_or(|old| !old.contains(at)))?;
+    let at =
+        (start..clause.words.len()).find(|at| clause.kind(*at).is_some() && old.is_none_or(|old| !old.contains(at)))?;
     Some(at..clause.measured(at))
 }
 
@@ -70,7 +72,9 @@ fn instead(clause: &Clause) -> Option<Frame> {
             return set(at..clause.measured(at));
         }
         let comma = rest.clone().find(|at| clause.word(*at).is_some_and(|word| word.is(',')))?;
-        let end = (comma + 1..clause.words.len()).find(|at| clause.word(*at).is_some_and(|word| word.sign)).unwrap_or(clause.words.len());
+        let end = (comma + 1..clause.words.len())
+            .find(|at| clause.word(*at).is_some_and(|word| word.sign))
+            .unwrap_or(clause.words.len());
         return set(clause.phrase_until(end).filter(|span| span.start > comma)?);
     }
     if let Some(kind) = kind
@@ -89,7 +93,8 @@ fn not_but(clause: &Clause) -> Option<Frame> {
         if after.is_none_or(|word| word.sign) {
             continue;
         }
-        let joined = before.is_some_and(|word| word.is(',') || word.is('(') || matches!(word.plain.as_str(), "and" | "e" | "y"));
+        let joined =
+            before.is_some_and(|word| word.is(',') || word.is('(') || matches!(word.plain.as_str(), "and" | "e" | "y"));
         let Some(old) = clause.phrase_from(mark.end) else { continue };
         let closes = clause.word(old.end).is_none_or(|word| word.sign);
         let kind = clause.kind(old.start);
@@ -100,11 +105,14 @@ fn not_but(clause: &Clause) -> Option<Frame> {
         }
         // "não é X, é Y"; "not X but Y"; "no es X sino Y".
         let turns = (old.end..clause.words.len().min(old.end + 2)).find(|at| {
-            clause.word(*at).is_some_and(|word| word.is(',') || matches!(word.plain.as_str(), "but" | "sino" | "mas" | "e"))
+            clause
+                .word(*at)
+                .is_some_and(|word| word.is(',') || matches!(word.plain.as_str(), "but" | "sino" | "mas" | "e"))
         });
         if let Some(turn) = turns {
             let new = clause.phrase_from(turn + 1)?;
-            let says = clause.starts(turn + 1, Sign::Is) || clause.word(turn).is_some_and(|word| matches!(word.plain.as_str(), "but" | "sino"))
+            let says = clause.starts(turn + 1, Sign::Is)
+                || clause.word(turn).is_some_and(|word| matches!(word.plain.as_str(), "but" | "sino"))
                 || (kind.is_some() && clause.kind(new.start) == kind);
             let negates = clause.starts(mark.end, Sign::Is) || mark.at == 0 || before.is_some_and(|word| !word.sign);
             if says && negates {
@@ -117,9 +125,10 @@ fn not_but(clause: &Clause) -> Option<Frame> {
 
 /// "your $200K is now $140K".
 fn now_is(clause: &Clause) -> Option<Frame> {
-    let is = clause.each(Sign::Is).chain(clause.each(Sign::Move)).find(|mark| {
-        mark.at > 0 && clause.kind(mark.at - 1).is_some() && clause.has(&[Sign::Now, Sign::Move])
-    })?;
+    let is = clause
+        .each(Sign::Is)
+        .chain(clause.each(Sign::Move))
+        .find(|mark| mark.at > 0 && clause.kind(mark.at - 1).is_some() && clause.has(&[Sign::Now, Sign::Move]))?;
     let old = is.at - 1;
     let kind = clause.kind(old)?;
     let bare = (0..old).all(|at| clause.small(at) || clause.word(at).is_some_and(|word| word.sign));
@@ -137,13 +146,25 @@ fn leave(clause: &Clause) -> Option<Frame> {
     }
     let mut new = None;
     for direct in clause.each(Sign::Direct).chain(clause.each(Sign::Over)).filter(|direct| direct.at >= mark.end) {
-        let span = if clause.starts(direct.at, Sign::Over) { clause.phrase_until(direct.at) } else { clause.phrase_from(direct.end) };
+        let span = if clause.starts(direct.at, Sign::Over) {
+            clause.phrase_until(direct.at)
+        } else {
+            clause.phrase_from(direct.end)
+        };
         new = new.or(span.filter(|span| clause.word(span.start).is_some_and(|word| word.name)));
     }
     let is = clause.each(Sign::Is).find(|is| is.at >= mark.end);
     new = new.or_else(|| {
-        is.and_then(|is| clause.phrase_until(is.at).filter(|span| span.start >= mark.end && clause.word(span.start).is_some_and(|word| word.name)))
-            .or_else(|| is.and_then(|is| clause.phrase_from(is.end).filter(|span| clause.word(span.start).is_some_and(|word| word.name))))
+        is.and_then(|is| {
+            clause
+                .phrase_until(is.at)
+                .filter(|span| span.start >= mark.end && clause.word(span.start).is_some_and(|word| word.name))
+        })
+        .or_else(|| {
+            is.and_then(|is| {
+                clause.phrase_from(is.end).filter(|span| clause.word(span.start).is_some_and(|word| word.name))
+            })
+        })
     });
     let act = if new.is_some() { Act::Set } else { Act::Cancel };
     Some(Frame { act, cue: "departure", new, old: Some(old), head: None })
@@ -152,9 +173,16 @@ fn leave(clause: &Clause) -> Option<Frame> {
 /// "X takes over from Y"; "X substitui Y".
 fn over(clause: &Clause) -> Option<Frame> {
     let mark = clause.first(Sign::Over)?;
-    let new = clause.phrase_until(mark.at).filter(|span| clause.word(span.start).is_some_and(|word| word.name || span.start == 0))
-        .or_else(|| clause.phrase_from(mark.end).filter(|span| clause.word(span.start).is_some_and(|word| word.name)))?;
-    let old = clause.each(Sign::From).filter(|from| from.at >= mark.end).find_map(|from| clause.phrase_from(from.end))
+    let new = clause
+        .phrase_until(mark.at)
+        .filter(|span| clause.word(span.start).is_some_and(|word| word.name || span.start == 0))
+        .or_else(|| {
+            clause.phrase_from(mark.end).filter(|span| clause.word(span.start).is_some_and(|word| word.name))
+        })?;
+    let old = clause
+        .each(Sign::From)
+        .filter(|from| from.at >= mark.end)
+        .find_map(|from| clause.phrase_from(from.end))
         .or_else(|| clause.phrase_from(mark.end))
         .filter(|span| span.start >= mark.end && clause.word(span.start).is_some_and(|word| word.name));
     Some(Frame::set("take_over", Some(new), old).about(Some(mark.end..clause.words.len())))
@@ -169,11 +197,18 @@ fn no_longer(clause: &Clause) -> Option<Frame> {
         .each(Sign::Now)
         .chain(clause.each(Sign::Is))
         .chain(clause.each(Sign::To))
-        .filter(|other| !(mark.at..mark.end).contains(&other.at) && old.as_ref().is_none_or(|old| !old.contains(&other.end)))
+        .filter(|other| {
+            !(mark.at..mark.end).contains(&other.at) && old.as_ref().is_none_or(|old| !old.contains(&other.end))
+        })
         .filter_map(|other| clause.phrase_from(other.end))
-        .find(|span| old.as_ref().is_none_or(|old| span.start != old.start && !old.contains(&span.start)) && span.start != mark.at && (span.end <= mark.at || span.start >= mark.end));
+        .find(|span| {
+            old.as_ref().is_none_or(|old| span.start != old.start && !old.contains(&span.start))
+                && span.start != mark.at
+                && (span.end <= mark.at || span.start >= mark.end)
+        });
     let typed = old.as_ref().and_then(|old| clause.kind(old.start)).and_then(|kind| {
-        let at = (0..clause.words.len()).find(|at| clause.kind(*at) == Some(kind) && old.as_ref().is_none_or(|old| !old.contains(at)))?;
+        let at = (0..clause.words.len())
+            .find(|at| clause.kind(*at) == Some(kind) && old.as_ref().is_none_or(|old| !old.contains(at)))?;
         Some(at..clause.measured(at))
     });
     let new = typed.or(new);
@@ -187,7 +222,8 @@ const FOR: &[&str] = &["for", "with", "by", "por", "pelo", "pela", "pelos", "pel
 /// "swap Y for X"; "troca Y por X".
 fn swap(clause: &Clause) -> Option<Frame> {
     let mark = clause.first(Sign::Swap)?;
-    let joint = (mark.end..clause.words.len()).find(|at| clause.word(*at).is_some_and(|word| FOR.contains(&word.plain.as_str())))?;
+    let joint = (mark.end..clause.words.len())
+        .find(|at| clause.word(*at).is_some_and(|word| FOR.contains(&word.plain.as_str())))?;
     let old = clause.phrase_from(mark.end).filter(|span| span.end <= joint)?;
     Some(Frame::set("swap", clause.phrase_from(joint + 1), Some(old.start..joint)))
 }
@@ -200,7 +236,8 @@ fn back(clause: &Clause) -> Option<Frame> {
 }
 
 /// Prepositions that only lead to where something goes.
-const TOWARDS: &[&str] = &["to", "onto", "into", "para", "pra", "pro", "pras", "pros", "p", "al", "ao", "hasta", "ate", "until", "till"];
+const TOWARDS: &[&str] =
+    &["to", "onto", "into", "para", "pra", "pro", "pras", "pros", "p", "al", "ao", "hasta", "ate", "until", "till"];
 
 /// Whether the word before these says by how much, not to what.
 fn by_how_much(clause: &Clause, at: usize) -> bool {
@@ -210,11 +247,16 @@ fn by_how_much(clause: &Clause, at: usize) -> bool {
 /// "moved to X"; "changed from Y to X"; "was delayed, it is now X".
 fn moved(clause: &Clause) -> Option<Frame> {
     let mark = clause.first(Sign::Move)?;
-    let from = clause.each(Sign::From).filter(|from| from.at >= mark.end && clause.word(from.at).is_some_and(|word| word.plain != "was")).find_map(|from| {
-        let span = clause.phrase_from(from.end)?;
-        let follows = (span.end..clause.words.len().min(span.end + 2)).any(|at| clause.word(at).is_some_and(|word| TOWARDS.contains(&word.plain.as_str()) || word.plain == "a"));
-        (follows && span.start <= from.end + 1).then_some(span)
-    });
+    let from = clause
+        .each(Sign::From)
+        .filter(|from| from.at >= mark.end && clause.word(from.at).is_some_and(|word| word.plain != "was"))
+        .find_map(|from| {
+            let span = clause.phrase_from(from.end)?;
+            let follows = (span.end..clause.words.len().min(span.end + 2)).any(|at| {
+                clause.word(at).is_some_and(|word| TOWARDS.contains(&word.plain.as_str()) || word.plain == "a")
+            });
+            (follows && span.start <= from.end + 1).then_some(span)
+        });
     let towards = |at: usize| clause.word(at).is_some_and(|word| TOWARDS.contains(&word.plain.as_str()));
     let apart = |span: &Span| from.as_ref().is_none_or(|old| !old.contains(&span.start));
     let to_typed = clause
@@ -230,16 +272,31 @@ fn moved(clause: &Clause) -> Option<Frame> {
         .find(|span| clause.kind(span.start).is_some() && apart(span));
     let typed = || {
         (mark.end..clause.words.len())
-            .find(|at| clause.kind(*at).is_some() && !by_how_much(clause, *at) && from.as_ref().is_none_or(|old| !old.contains(at)))
+            .find(|at| {
+                clause.kind(*at).is_some()
+                    && !by_how_much(clause, *at)
+                    && from.as_ref().is_none_or(|old| !old.contains(at))
+            })
             .map(|at| at..clause.measured(at))
     };
     let worded = || {
         (mark.at..clause.words.len())
-            .filter(|at| towards(*at) || (clause.word(*at).is_some_and(|word| word.plain == "a") && clause.starts(*at, Sign::To) && !clause.starts(*at, Sign::Is)))
+            .filter(|at| {
+                towards(*at)
+                    || (clause.word(*at).is_some_and(|word| word.plain == "a")
+                        && clause.starts(*at, Sign::To)
+                        && !clause.starts(*at, Sign::Is))
+            })
             .filter_map(|at| clause.phrase_from(at + 1))
             .find(|span| apart(span))
     };
-    let told = || clause.each(Sign::Is).chain(clause.each(Sign::Now)).filter(|is| is.at >= mark.end).find_map(|is| clause.phrase_from(is.end));
+    let told = || {
+        clause
+            .each(Sign::Is)
+            .chain(clause.each(Sign::Now))
+            .filter(|is| is.at >= mark.end)
+            .find_map(|is| clause.phrase_from(is.end))
+    };
     let new = to_typed.or(is_typed).or_else(typed).or_else(worded).or_else(told)?;
     Some(Frame::set("move", Some(new), from).about(Some(0..clause.words.len())))
 }
@@ -262,7 +319,12 @@ fn end(clause: &Clause) -> Option<Frame> {
     let mark = clause.first(Sign::End)?;
     let object = clause.phrase_from(mark.end).or_else(|| clause.phrase_until(mark.at));
     let new = (object.is_some())
-        .then(|| clause.each(Sign::Choose).find(|choose| choose.at > mark.end).and_then(|choose| clause.phrase_from(choose.end)))
+        .then(|| {
+            clause
+                .each(Sign::Choose)
+                .find(|choose| choose.at > mark.end)
+                .and_then(|choose| clause.phrase_from(choose.end))
+        })
         .flatten();
     let act = if new.is_some() { Act::Set } else { Act::Cancel };
     let cue = if new.is_some() { "choice" } else { "end" };
@@ -277,7 +339,10 @@ fn chosen(clause: &Clause) -> Option<Frame> {
         return closes.then(|| Frame::set("choice", clause.phrase_until(mark.at), None));
     }
     let is = clause.each(Sign::Is).filter(|is| is.at >= mark.at).last();
-    let new = is.and_then(|is| clause.phrase_from(is.end)).or_else(|| typed_from(clause, mark.end, None)).or_else(|| clause.phrase_from(mark.end))?;
+    let new = is
+        .and_then(|is| clause.phrase_from(is.end))
+        .or_else(|| typed_from(clause, mark.end, None))
+        .or_else(|| clause.phrase_from(mark.end))?;
     Some(Frame::set("choice", Some(new), None))
 }
 

@@ -1,7 +1,7 @@
 //! A fact as the rules of reading compare it.
 
-use super::words::{stem, terms};
 use super::slots;
+use super::words::{stem, terms};
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
 use crate::state_layer::language::value::{TypedValue, ValueKind, values};
@@ -62,7 +62,12 @@ impl Prepared {
             })
             .collect();
         let stems_of_text = stems(text);
-        let tentative = stems_of_text.iter().any(|stem| matches!(stem.as_str(), "tentativ" | "draft" | "rascunh" | "borrador" | "propost" | "proposal" | "preliminar" | "preliminary"));
+        let tentative = stems_of_text.iter().any(|stem| {
+            matches!(
+                stem.as_str(),
+                "tentativ" | "draft" | "rascunh" | "borrador" | "propost" | "proposal" | "preliminar" | "preliminary"
+            )
+        });
         Self {
             key,
             values: values(text),
@@ -83,7 +88,9 @@ impl Prepared {
         let has = |kind: ValueKind| self.values.iter().any(|value| value.kind == kind);
         match kind {
             Word => self.is_worded(),
-            Number => has(Number) || has(Money) || has(Percent) || has(Duration) || (has(Place) && self.text.len() <= 2),
+            Number => {
+                has(Number) || has(Money) || has(Percent) || has(Duration) || (has(Place) && self.text.len() <= 2)
+            }
             Place => has(Place) || has(Number) || self.values.is_empty(),
             Code => has(Code) || has(Number) || self.values.is_empty(),
             Contact => has(Contact) || (has(Number) && self.text.len() == 1),

@@ -1,7 +1,7 @@
 //! Whether a written fact replaces another one under another key.
 
-use crate::state_layer::fact::Fact;
 use super::Bearing;
+use crate::state_layer::fact::Fact;
 
 /// Whether a written fact restates an older one.
 #[must_use]

@@ -6,12 +6,51 @@ use super::lexicon::Sign;
 
 /// Questions at the end of a sentence that only ask for assent, in plain letters.
 const TAGS: &[&str] = &[
-    "pode ser", "ok", "okay", "ta", "ta bom", "ta bem", "blz", "beleza", "si", "vale", "dale", "please", "por favor", "pfv", "porfa", "alright", "tudo bem", "fechado",
-    "de acordo", "esta bien", "sim", "puede ser", "esta bem", "viu", "entendeu", "fechou", "deal", "cool", "if possible", "se possivel", "si es posible",
+    "pode ser",
+    "ok",
+    "okay",
+    "ta",
+    "ta bom",
+    "ta bem",
+    "blz",
+    "beleza",
+    "si",
+    "vale",
+    "dale",
+    "please",
+    "por favor",
+    "pfv",
+    "porfa",
+    "alright",
+    "tudo bem",
+    "fechado",
+    "de acordo",
+    "esta bien",
+    "sim",
+    "puede ser",
+    "esta bem",
+    "viu",
+    "entendeu",
+    "fechou",
+    "deal",
+    "cool",
+    "if possible",
+    "se possivel",
+    "si es posible",
 ];
 
 /// The classes of words that ask for a change.
-const CHANGES: &[Sign] = &[Sign::Move, Sign::Swap, Sign::End, Sign::Instead, Sign::Back, Sign::NoLonger, Sign::Over, Sign::Leave, Sign::Status];
+const CHANGES: &[Sign] = &[
+    Sign::Move,
+    Sign::Swap,
+    Sign::End,
+    Sign::Instead,
+    Sign::Back,
+    Sign::NoLonger,
+    Sign::Over,
+    Sign::Leave,
+    Sign::Status,
+];
 
 /// How a sentence is meant.
 pub(super) fn of(clause: &Clause) -> Stance {
@@ -56,12 +95,16 @@ fn question(clause: &Clause) -> bool {
     let opening = clause.words.iter().take_while(|word| word.sign || greeting(&word.plain)).count();
     let request = clause.first(Sign::Request).is_some_and(|mark| mark.at <= opening + 1);
     if !clause.asks {
-        return clause.starts(opening, Sign::Ask) && !request && !clause.has(&[Sign::Correct, Sign::Now]) && asks_alone(clause, opening);
+        return clause.starts(opening, Sign::Ask)
+            && !request
+            && !clause.has(&[Sign::Correct, Sign::Now])
+            && asks_alone(clause, opening);
     }
     if request && clause.has(&[Sign::Move, Sign::Swap, Sign::End, Sign::Instead, Sign::Back, Sign::Direct]) {
         return false;
     }
-    let plain: Vec<&str> = clause.words.iter().rev().take_while(|word| !word.sign).map(|word| word.plain.as_str()).collect();
+    let plain: Vec<&str> =
+        clause.words.iter().rev().take_while(|word| !word.sign).map(|word| word.plain.as_str()).collect();
     let tag = plain.into_iter().rev().collect::<Vec<_>>().join(" ");
     !(TAGS.contains(&tag.as_str()) && clause.words.iter().any(|word| word.is(',')))
 }
@@ -69,15 +112,59 @@ fn question(clause: &Clause) -> bool {
 /// Whether an interrogative at the start asks although no question mark follows: not in "when you are done, …".
 fn asks_alone(clause: &Clause, opening: usize) -> bool {
     let word = clause.word(opening).map_or("", |word| word.plain.as_str());
-    !matches!(word, "quando" | "cuando" | "when" | "como" | "vc" | "voce" | "voces" | "vcs" | "have" | "do" | "will" | "hay" | "tem" | "hacen" | "fazem" | "entregam" | "entregan" | "any")
-        || (matches!(word, "tem" | "hay" | "any" | "tienen") && !clause.has(CHANGES))
+    !matches!(
+        word,
+        "quando"
+            | "cuando"
+            | "when"
+            | "como"
+            | "vc"
+            | "voce"
+            | "voces"
+            | "vcs"
+            | "have"
+            | "do"
+            | "will"
+            | "hay"
+            | "tem"
+            | "hacen"
+            | "fazem"
+            | "entregam"
+            | "entregan"
+            | "any"
+    ) || (matches!(word, "tem" | "hay" | "any" | "tienen") && !clause.has(CHANGES))
 }
 
 fn greeting(word: &str) -> bool {
     matches!(
         word,
-        "hi" | "hey" | "hello" | "ok" | "oi" | "ola" | "hola" | "bom" | "boa" | "dia" | "tarde" | "noite" | "buenas" | "buenos" | "dias" | "tardes" | "and" | "e" | "y" | "so" | "but" | "mas"
-            | "pero" | "oh" | "gente" | "pessoal" | "team" | "guys"
+        "hi" | "hey"
+            | "hello"
+            | "ok"
+            | "oi"
+            | "ola"
+            | "hola"
+            | "bom"
+            | "boa"
+            | "dia"
+            | "tarde"
+            | "noite"
+            | "buenas"
+            | "buenos"
+            | "dias"
+            | "tardes"
+            | "and"
+            | "e"
+            | "y"
+            | "so"
+            | "but"
+            | "mas"
+            | "pero"
+            | "oh"
+            | "gente"
+            | "pessoal"
+            | "team"
+            | "guys"
     )
 }
 
@@ -89,7 +176,9 @@ fn conditional(clause: &Clause) -> bool {
             return true;
         }
         let before = mark.at.checked_sub(1).and_then(|at| clause.word(at));
-        let opens = before.is_none_or(|word| word.sign || matches!(word.plain.as_str(), "e" | "y" | "mas" | "pero" | "que" | "so" | "solo"));
+        let opens = before.is_none_or(|word| {
+            word.sign || matches!(word.plain.as_str(), "e" | "y" | "mas" | "pero" | "que" | "so" | "solo")
+        });
         let after = clause.word(mark.end);
         opens && after.is_some_and(|word| !word.sign)
     })
@@ -98,10 +187,9 @@ fn conditional(clause: &Clause) -> bool {
 /// Whether it tells of what was: not where it goes on to say what is.
 fn past(clause: &Clause) -> bool {
     let Some(mark) = clause.each(Sign::Past).last() else { return false };
-    let goes_on = clause
-        .each(Sign::Now)
-        .chain(clause.each(Sign::Correct))
-        .any(|now| now.at >= mark.end || (now.end <= mark.at && clause.word(now.at).is_some_and(|word| word.plain == "now")));
+    let goes_on = clause.each(Sign::Now).chain(clause.each(Sign::Correct)).any(|now| {
+        now.at >= mark.end || (now.end <= mark.at && clause.word(now.at).is_some_and(|word| word.plain == "now"))
+    });
     !goes_on
 }
 

@@ -92,13 +92,13 @@ fn context_ref(event: &Event) -> Option<Value> {
     }
 }
 
-/// Removes secrets of the server at every depth. Slots and extensions are the caller's own and stay.
+/// Removes secrets of the server at every depth. Slots, extensions and values are the caller's own and stay.
 fn strip_secrets(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.retain(|name, _| !SECRET_MEMBERS.contains(&name.as_str()));
             for (name, member) in members.iter_mut() {
-                if !matches!(name.as_str(), "slots" | "changes" | "extensions" | "target") {
+                if !matches!(name.as_str(), "slots" | "changes" | "extensions" | "target" | "value" | "content") {
                     strip_secrets(member);
                 }
             }

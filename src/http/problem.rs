@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::refusal::Refusal;
 use crate::domain::slots::SlotError;
 use crate::service::ServiceError;
+use crate::state_layer::refusal::SpaceRefusal;
 use crate::storage::Refused;
 
 /// The media type of a problem.
@@ -107,6 +108,8 @@ impl Problem {
             "context" => Refusal::ContextNotFound.into(),
             "confirmation" | "approval" | "disambiguation" => Refusal::ItemNotFound.into(),
             "command" => Refusal::CommandNotFound.into(),
+            "fact" => SpaceRefusal::FactNotFound.into(),
+            "fact space" => SpaceRefusal::SpaceNotFound.into(),
             _ => Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no such {what}")),
         }
     }

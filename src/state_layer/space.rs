@@ -160,14 +160,6 @@ pub struct SpaceRecord {
     pub updated_at: Timestamp,
 }
 
-impl Space {
-    /// What was stated, as it was stated: the inputs of the fold. All of them only if the space was loaded as a whole.
-    #[must_use]
-    pub fn statements(&self) -> Vec<super::Statement> {
-        Vec::new()
-    }
-}
-
 /// What events have changed since loading, so that storage writes those rows and no others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Touched {

@@ -1,5 +1,6 @@
 //! Fact spaces: writing through the committer, and reading what stands.
 
+mod gate;
 mod packs;
 mod permission;
 
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 pub use packs::{NewPack, PackMade, PackViewer};
-pub use permission::{OverHttp, PermissionQuestion, Permissions};
+pub use permission::{AskedFact, OverHttp, PermissionQuestion, Permissions};
 
 use super::{Caller, Service, ServiceError};
 use crate::domain::frame::CitedPack;
@@ -45,7 +46,19 @@ pub struct FactView {
     pub derived_facts: Vec<FactUid>,
 }
 
-/// Whether values are covered for this one: people look, and do not serve the conversation.
+/// The longest chain that is shown.
+const LONGEST_CHAIN: usize = 200;
+
+/// A chain of facts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FactChain {
+    /// Its facts, oldest first.
+    pub facts: Vec<FactView>,
+    /// Whether it has older ones.
+    pub more: bool,
+}
+
+/// Whether values are shown to this one: people look, and do not serve the conversation.
 #[must_use]
 pub fn sees_values(caller: &Caller) -> bool {
     let looks = matches!(caller.kind, CredentialKind::Operator | CredentialKind::Auditor);
@@ -165,6 +178,20 @@ impl Service {
         Ok(view(fact, &dependents))
     }
 
+    /// The fact that another one is to replace. Whoever may write may look at its reach, not at its value.
+    pub async fn fact_to_replace(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        uid: &FactUid,
+    ) -> Result<Fact, ServiceError> {
+        caller.require(Scope::FactWrite)?;
+        let want = SpaceWant { live: false, named: vec![uid.as_str().to_owned()], ..want(caller, space_id, false) };
+        let mut space =
+            self.load_spaces(&[want]).await?.remove(space_id).ok_or(ServiceError::NotFound("fact space"))?;
+        space.facts.remove(uid).ok_or(ServiceError::NotFound("fact"))
+    }
+
     /// The current value of a key: the newest valid fact that has it, or that came in the place of one that had.
     pub async fn current_fact(&self, caller: &Caller, space_id: &SpaceId, key: &str) -> Result<FactView, ServiceError> {
         let mut space = self.one_space(caller, space_id, vec![key.to_owned()]).await?;
@@ -174,13 +201,14 @@ impl Service {
         Ok(view(fact, &dependents))
     }
 
-    /// The chain that a fact belongs to, oldest first: what it replaced, itself, and what came in its place.
+    /// The chain that a fact belongs to, oldest first: what it replaced, itself, and what came in its place. Of a long
+    /// one the newest.
     pub async fn fact_chain(
         &self,
         caller: &Caller,
         space_id: &SpaceId,
         uid: &FactUid,
-    ) -> Result<Vec<FactView>, ServiceError> {
+    ) -> Result<FactChain, ServiceError> {
         caller.require(Scope::FactRead)?;
         let want = want(caller, space_id, true);
         let space = self.load_spaces(&[want]).await?.remove(space_id).ok_or(ServiceError::NotFound("fact space"))?;
@@ -196,7 +224,9 @@ impl Service {
         let dependents = dependents(&space);
         let mut facts: Vec<Fact> = chain.iter().filter_map(|uid| space.facts.get(uid).cloned()).collect();
         facts.sort_by(|a, b| (a.at, a.recorded_at, &a.uid).cmp(&(b.at, b.recorded_at, &b.uid)));
-        Ok(facts.into_iter().map(|fact| view(fact, &dependents)).collect())
+        let newest = facts.split_off(facts.len().saturating_sub(LONGEST_CHAIN));
+        let more = !facts.is_empty();
+        Ok(FactChain { facts: newest.into_iter().map(|fact| view(fact, &dependents)).collect(), more })
     }
 
     /// What a command cites of a saved pack.

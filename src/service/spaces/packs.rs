@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::permission::PermissionQuestion;
+use super::gate::Gate;
 use super::{SpaceDecided, sees_values, want};
-use crate::domain::id::{FactUid, PrincipalId, RoleName, SpaceId};
+use crate::domain::id::{PrincipalId, RoleName, SpaceId};
 use crate::domain::operation::CredentialKind;
 use crate::domain::time::Timestamp;
 use crate::service::{Caller, Service, ServiceError};
 use crate::state_layer::assembly::{ContextPack, Estimator, PackRequest, SavedPack, Sources, Turn, assemble};
 use crate::state_layer::authority::{AuthorityOrder, Viewer};
-use crate::state_layer::fact::{Fact, Pointer};
+use crate::state_layer::fact::Pointer;
 use crate::state_layer::ledger::Ledger;
 use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
-use crate::state_layer::space::{Access, Partition, Signal, Space, SpaceRecord};
+use crate::state_layer::space::{Signal, Space};
 use crate::storage::{Claim, Scope};
 
 /// Who a pack is for, as the request says.
@@ -77,24 +77,6 @@ pub struct PackMade {
     pub replayed: bool,
 }
 
-/// The facts of one space, with what its viewer may not see set apart.
-struct Shown {
-    facts: BTreeMap<FactUid, Fact>,
-    denied: Vec<FactUid>,
-    /// Whether the viewer may see nothing of the space at all.
-    barred: bool,
-}
-
-impl Shown {
-    fn all(facts: BTreeMap<FactUid, Fact>) -> Self {
-        Self { facts, denied: Vec::new(), barred: false }
-    }
-
-    fn nothing(facts: &BTreeMap<FactUid, Fact>) -> Self {
-        Self { facts: BTreeMap::new(), denied: facts.keys().cloned().collect(), barred: true }
-    }
-}
-
 impl Service {
     /// Assembles a pack from what stands as of its moment, and keeps it if that is wanted.
     pub async fn make_pack(
@@ -104,18 +86,22 @@ impl Service {
         claim: Option<Claim>,
     ) -> Result<PackMade, ServiceError> {
         caller.require(Scope::FactRead)?;
+        if new.save {
+            caller.require(Scope::FactWrite)?;
+        }
         if !sees_values(caller) {
             return Err(ServiceError::DetailNotAllowed);
         }
         let as_of = new.as_of.unwrap_or_else(|| self.now());
-        let (space, wider) = self.spaces_of(caller, &new, as_of).await?;
+        let (mut space, wider) = self.spaces_of(caller, &new, as_of).await?;
         let viewer = self.viewer(caller, new.viewer.as_ref(), &space).await?;
         let rules = self.state_rules(caller);
         let order = AuthorityOrder::new(&rules.authority_order);
-        let mut shown = vec![self.gated(caller, &new.space_id, &space, &viewer, &order).await?];
-        for (space_id, space) in &wider {
-            shown.push(self.gated(caller, space_id, space, &viewer, &order).await?);
-        }
+        let gate = Gate { caller, viewer: &viewer, order: &order, rules: &rules };
+        let own = Space { record: space.record.clone(), facts: std::mem::take(&mut space.facts), ..Space::default() };
+        let names: Vec<SpaceId> = std::iter::once(new.space_id.clone()).chain(wider.keys().cloned()).collect();
+        let spaces = names.iter().zip(std::iter::once(own).chain(wider.into_values())).collect();
+        let shown = gate.open(&self.permissions, spaces).await;
         let own = shown.first().is_some_and(|own| !own.barred);
         let kept = space.signals.values().filter(|kept| own && new.environment.iter().all(|it| it.key != kept.key));
         let sources = Sources {
@@ -198,42 +184,6 @@ impl Service {
         Ok(())
     }
 
-    /// What of a space this viewer may see.
-    async fn gated(
-        &self,
-        caller: &Caller,
-        space_id: &SpaceId,
-        space: &Space,
-        viewer: &Viewer,
-        order: &AuthorityOrder,
-    ) -> Result<Shown, ServiceError> {
-        let mut facts = space.facts.clone();
-        let Some(record) = &space.record else { return Ok(Shown::all(facts)) };
-        let allowed: BTreeSet<FactUid> = match (&record.access, owned_by_another(record, viewer)) {
-            (_, true) => return Ok(Shown::nothing(&facts)),
-            (Access::Open, false) => return Ok(Shown::all(facts)),
-            (Access::List { allow }, false) if allow.iter().any(|audience| viewer.belongs_to(audience, order)) => {
-                return Ok(Shown::all(facts));
-            }
-            (Access::List { .. }, false) => return Ok(Shown::nothing(&facts)),
-            (Access::Callback { name }, false) => match self.state_rules(caller).access_callbacks.get(name) {
-                None => BTreeSet::new(),
-                Some(callback) => {
-                    let question = PermissionQuestion {
-                        tenant_id: caller.tenant.tenant_id.clone(),
-                        fact_space: space_id.clone(),
-                        viewer: viewer.clone(),
-                        facts: facts.values().map(|fact| (fact.uid.clone(), fact.key.clone())).collect(),
-                    };
-                    self.permissions.allowed(callback, &question).await
-                }
-            },
-        };
-        let denied = facts.keys().filter(|uid| !allowed.contains(*uid)).cloned().collect();
-        facts.retain(|uid, _| allowed.contains(uid));
-        Ok(Shown { facts, denied, barred: false })
-    }
-
     /// Who looks: as the space's identity says, as registered, and only then as the request says. An agent cannot
     /// give somebody a rank by writing it down.
     async fn viewer(&self, caller: &Caller, asked: Option<&PackViewer>, space: &Space) -> Result<Viewer, ServiceError> {
@@ -266,13 +216,5 @@ impl Service {
             viewer.roles = held.unwrap_or_default().iter().map(RoleName::as_str).map(str::to_owned).collect();
         }
         Ok(viewer)
-    }
-}
-
-/// A user's own memory is shown to that user alone.
-fn owned_by_another(record: &SpaceRecord, viewer: &Viewer) -> bool {
-    match &record.partition {
-        Partition::User { owner_id: Some(owner) } => *owner != viewer.user_id,
-        Partition::User { owner_id: None } | Partition::Capability { .. } | Partition::Organization { .. } => false,
     }
 }

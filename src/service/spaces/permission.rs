@@ -22,15 +22,24 @@ pub struct PermissionQuestion {
     pub fact_space: SpaceId,
     /// Who looks.
     pub viewer: Viewer,
-    /// Facts: uid and key.
-    pub facts: Vec<(FactUid, String)>,
+    /// Facts.
+    pub facts: Vec<AskedFact>,
+}
+
+/// A fact that is asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AskedFact {
+    /// Which.
+    pub uid: FactUid,
+    /// Its key.
+    pub key: String,
 }
 
 /// Who knows what a viewer may see.
 #[async_trait]
 pub trait Permissions: Send + Sync {
-    /// The facts that may be shown; none if that cannot be told in time.
-    async fn allowed(&self, callback: &AccessCallback, question: &PermissionQuestion) -> BTreeSet<FactUid>;
+    /// The facts that may be shown; `None` if that cannot be told in time.
+    async fn allowed(&self, callback: &AccessCallback, question: &PermissionQuestion) -> Option<BTreeSet<FactUid>>;
 }
 
 /// Asks over HTTP.
@@ -68,11 +77,11 @@ impl OverHttp {
 
 #[async_trait]
 impl Permissions for OverHttp {
-    async fn allowed(&self, callback: &AccessCallback, question: &PermissionQuestion) -> BTreeSet<FactUid> {
+    async fn allowed(&self, callback: &AccessCallback, question: &PermissionQuestion) -> Option<BTreeSet<FactUid>> {
         let patience = Duration::from_millis(u64::from(callback.timeout_milliseconds));
         let answer = tokio::time::timeout(patience, self.ask(callback, question)).await.ok().flatten();
         let outcome = if answer.is_some() { "answered" } else { "failed" };
         metrics::counter!("cscp_permission_questions_total", "outcome" => outcome).increment(1);
-        answer.unwrap_or_default().into_iter().collect()
+        answer.map(|allowed| allowed.into_iter().collect())
     }
 }

@@ -93,7 +93,9 @@ impl AccessWire {
         match (self.allow, self.callback) {
             (Some(allow), None) => Ok(Access::List { allow: names(allow, "/access/allow")? }),
             (None, Some(name)) => printable(&name, "/access/callback", 64).map(|()| Access::Callback { name }),
-            (None, None) => Ok(Access::Open),
+            (None, None) => {
+                Err(Problem::invalid("/access", "send either allow or callback; leave it out for no limit"))
+            }
             (Some(_), Some(_)) => Err(Problem::invalid("/access", "send either allow or callback, not both")),
         }
     }
@@ -151,8 +153,8 @@ async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
 }
 
 async fn erase(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
-    call.decide_space(space_id(&id)?, SpaceAction::Erase, &Value::Null).await?;
-    Reply::ok(&json!({"erased": true}))
+    let done = call.decide_space(space_id(&id)?, SpaceAction::Erase, &Value::Null).await?;
+    Ok(Reply::ok(&json!({"erased": true}))?.replayed(done.replayed))
 }
 
 #[derive(Debug, Deserialize)]

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::factual::FactBody;
+use super::factual::{FactBody, stated};
 use super::moment::Moments;
 use super::view::{EffectsWire, FactWire};
 use super::{Done, fact_uid, space_id};
@@ -75,6 +75,7 @@ async fn write(call: Call, PathId(id): PathId, body: Body<FactBody>) -> Result<R
 
 /// A refusal names the fact of a batch; here it is the body.
 fn alone(mut problem: Problem) -> Problem {
+    problem.detail = problem.detail.replace("facts[0].", "").replace("facts[0]", "the fact").into_boxed_str();
     for error in &mut problem.errors {
         if let Some(rest) = error.pointer.strip_prefix("/facts/0") {
             error.pointer = rest.to_owned();
@@ -86,8 +87,8 @@ fn alone(mut problem: Problem) -> Problem {
 fn written(call: &Call, status: StatusCode, done: Done, assumed: Option<String>) -> Result<Reply, Problem> {
     let SpaceAnswer::Facts { mut facts, effects } = done.answer else { return Err(unexpected()) };
     let fact = facts.pop().ok_or_else(unexpected)?;
-    let wire =
-        WrittenWire { fact: FactWire::of(call, fact, Vec::new()), effects: effects.into(), assumed_time_zone: assumed };
+    let (fact, effects) = (FactWire::of(call, fact, Vec::new()), EffectsWire::of(call, effects));
+    let wire = WrittenWire { fact, effects, assumed_time_zone: assumed };
     Ok(Reply::new(status, &wire)?.replayed(done.replayed))
 }
 
@@ -114,7 +115,7 @@ async fn batch(call: Call, PathId(id): PathId, body: Body<BatchWire>) -> Result<
     let SpaceAnswer::Facts { facts, effects } = done.answer else { return Err(unexpected()) };
     let wire = ManyWrittenWire {
         facts: facts.into_iter().map(|fact| FactWire::of(&call, fact, Vec::new())).collect(),
-        effects: effects.into(),
+        effects: EffectsWire::of(&call, effects),
         assumed_time_zone: moments.assumed(),
     };
     Ok(Reply::new(StatusCode::CREATED, &wire)?.replayed(done.replayed))
@@ -136,8 +137,9 @@ async fn supersede(call: Call, PathIds(id, uid): PathIds, body: Body<SupersedeWi
     let wire = body.typed;
     reason(wire.reason.as_ref())?;
     wire.authority.as_ref().map_or(Ok(()), |authority| printable(authority, "/authority", 256))?;
+    stated(&wire.value, "/value")?;
     // Key and reach of a fact never change, so they may be read before the lock is held.
-    let old = call.app.service.fact(&call.caller, &space_id, &uid).await?.fact;
+    let old = call.app.service.fact_to_replace(&call.caller, &space_id, &uid).await?;
     let fact = NewFact {
         label: None,
         key: old.key,

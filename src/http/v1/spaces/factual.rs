@@ -1,6 +1,8 @@
 //! A fact as it is sent.
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::moment::{Moment, Moments};
@@ -30,12 +32,38 @@ struct SourceWire {
     event_index: Option<u64>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Elsewhere {
+    fact: String,
+    fact_space: Option<SpaceId>,
+}
+
 /// A dependency: the fact's name, or its name and its space.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum DependencyWire {
-    Name(String),
-    Elsewhere { fact: String, fact_space: Option<SpaceId> },
+#[derive(Debug)]
+struct DependencyWire {
+    fact: String,
+    fact_space: Option<SpaceId>,
+}
+
+impl<'de> Deserialize<'de> for DependencyWire {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = DependencyWire;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a fact's name, or an object with fact and fact_space")
+            }
+            fn visit_str<E>(self, fact: &str) -> Result<DependencyWire, E> {
+                Ok(DependencyWire { fact: fact.to_owned(), fact_space: None })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<DependencyWire, A::Error> {
+                let Elsewhere { fact, fact_space } = Elsewhere::deserialize(MapAccessDeserializer::new(members))?;
+                Ok(DependencyWire { fact, fact_space })
+            }
+        }
+        reader.deserialize_any(Either)
+    }
 }
 
 /// A fact to write.
@@ -65,11 +93,17 @@ fn check(value: Option<&String>, pointer: &str, most: usize) -> Result<(), Probl
     value.map_or(Ok(()), |value| printable(value, pointer, most))
 }
 
+/// A value says something: none at all is what is left of a deleted fact.
+pub(super) fn stated(value: &Value, pointer: &str) -> Result<(), Problem> {
+    if value.is_null() { Err(Problem::missing(pointer)) } else { Ok(()) }
+}
+
 impl FactBody {
     /// The fact, with `base` as its place in the body.
     pub(super) fn fact(self, moments: &mut Moments, base: &str) -> Result<NewFact, Problem> {
         let at = |member: &str| format!("{base}/{member}");
         printable(&self.key, &at("key"), NAME)?;
+        stated(&self.value, &at("value"))?;
         check(self.scope_id.as_ref(), &at("scope_id"), NAME)?;
         check(self.supersedes.as_ref(), &at("supersedes"), NAME)?;
         check(self.reason.as_ref(), &at("reason"), REASON)?;
@@ -122,13 +156,9 @@ fn dependencies(given: Vec<DependencyWire>, pointer: &str) -> Result<Vec<NamedDe
     if given.len() > MAX_DEPENDENCIES {
         return Err(Problem::invalid(pointer, format!("must hold at most {MAX_DEPENDENCIES}")));
     }
-    let named = given.into_iter().enumerate().map(|(index, wire)| {
-        let (name, space) = match wire {
-            DependencyWire::Name(name) => (name, None),
-            DependencyWire::Elsewhere { fact, fact_space } => (fact, fact_space),
-        };
-        printable(&name, &format!("{pointer}/{index}"), NAME)?;
-        Ok(NamedDependency { pointer: Pointer(name), space })
+    let named = given.into_iter().enumerate().map(|(index, DependencyWire { fact, fact_space })| {
+        printable(&fact, &format!("{pointer}/{index}"), NAME)?;
+        Ok(NamedDependency { pointer: Pointer(fact), space: fact_space })
     });
     named.collect()
 }

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::moment::{Moment, Moments};
-use super::space_id;
-use super::view::EffectsWire;
+use super::view::{EffectsWire, covered};
+use super::{name as in_path, space_id};
 use crate::domain::canonical::canonical;
+use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId, PathIds};
@@ -32,7 +33,7 @@ const ITEMS: Endpoint = Endpoint::get("/v1/fact-spaces/{fact_space}/working-set"
 const CLOSE: Endpoint =
     Endpoint::post("/v1/fact-spaces/{fact_space}/tasks/{task_id}/close", &[Scope::FactWrite]).for_agents().with_key();
 
-/// The longest key, task or type.
+/// The longest name of a task, a type or a fact.
 const NAME: usize = 256;
 /// The most items to promote by name.
 const MANY: usize = 500;
@@ -48,10 +49,6 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(ITEMS, items),
         Route::new(CLOSE, close),
     ]
-}
-
-fn key(key: String) -> Result<String, Problem> {
-    printable(&key, "/key", NAME).map(|()| key)
 }
 
 fn sized(value: &Value, pointer: &str) -> Result<(), Problem> {
@@ -86,12 +83,12 @@ struct SignalWire {
 struct SignalShown {
     key: String,
     value: Value,
-    observed_at: crate::domain::time::Timestamp,
-    stale_at: Option<crate::domain::time::Timestamp>,
+    observed_at: Timestamp,
+    stale_at: Option<Timestamp>,
 }
 
 fn shown_signal(call: &Call, signal: Signal) -> SignalShown {
-    let value = if sees_values(&call.caller) { signal.value } else { json!({"redacted": "hide"}) };
+    let value = if sees_values(&call.caller) { signal.value } else { covered() };
     SignalShown { key: signal.key, value, observed_at: signal.observed_at, stale_at: signal.stale_at }
 }
 
@@ -106,7 +103,8 @@ async fn set_signal(call: Call, PathIds(id, name): PathIds, body: Body<SignalBod
         (stale_at, None) => stale_at,
         (None, Some(seconds)) => Some(observed_at.plus_seconds(seconds)),
     };
-    let signal = Signal { key: key(name)?, value: wire.value, observed_at, stale_at, former: Vec::new() };
+    let key = in_path(name, "/key")?;
+    let signal = Signal { key, value: wire.value, observed_at, stale_at, former: Vec::new() };
     let done = call.decide_space(space_id(&id)?, SpaceAction::SetSignal(signal), &body.value).await?;
     let SpaceAnswer::Signal { signal, accepted } = done.answer else { return Err(unexpected()) };
     let signal = shown_signal(&call, signal);
@@ -114,8 +112,9 @@ async fn set_signal(call: Call, PathIds(id, name): PathIds, body: Body<SignalBod
 }
 
 async fn remove_signal(call: Call, PathIds(id, name): PathIds) -> Result<Reply, Problem> {
-    call.decide_space(space_id(&id)?, SpaceAction::RemoveSignal(key(name)?), &Value::Null).await?;
-    Reply::ok(&json!({"removed": true}))
+    let action = SpaceAction::RemoveSignal(in_path(name, "/key")?);
+    let done = call.decide_space(space_id(&id)?, action, &Value::Null).await?;
+    Ok(Reply::ok(&json!({"removed": true}))?.replayed(done.replayed))
 }
 
 async fn signals(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
@@ -139,11 +138,39 @@ struct ItemBody {
 
 impl Wire for ItemBody {}
 
-fn shown_item(call: &Call, mut item: WorkingItem) -> WorkingItem {
-    if !sees_values(&call.caller) {
-        item.content = json!({"redacted": "hide"});
+/// An item of the working set as callers see it.
+#[derive(Debug, Serialize)]
+struct ItemShown {
+    key: String,
+    item_type: Option<String>,
+    content: Value,
+    priority: i32,
+    task_id: Option<String>,
+    promote_as: Option<String>,
+    created_at: Timestamp,
+    expires_at: Option<Timestamp>,
+}
+
+fn shown_item(call: &Call, item: WorkingItem) -> ItemShown {
+    let shown = sees_values(&call.caller);
+    ItemShown {
+        key: item.key,
+        item_type: Some(item.item_type).filter(|_| shown),
+        content: if shown { item.content } else { covered() },
+        priority: item.priority,
+        task_id: item.task_id.filter(|_| shown),
+        promote_as: item.promote_as,
+        created_at: item.created_at,
+        expires_at: item.expires_at,
     }
-    item
+}
+
+/// An item that was set.
+#[derive(Debug, Serialize)]
+struct ItemWire {
+    item: ItemShown,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assumed_time_zone: Option<String>,
 }
 
 async fn set_item(call: Call, PathIds(id, name): PathIds, body: Body<ItemBody>) -> Result<Reply, Problem> {
@@ -157,7 +184,7 @@ async fn set_item(call: Call, PathIds(id, name): PathIds, body: Body<ItemBody>) 
     let mut moments = Moments::of(&call);
     let now = call.app.service.now();
     let item = WorkingItem {
-        key: key(name)?,
+        key: in_path(name, "/key")?,
         item_type: wire.item_type.unwrap_or_else(|| "context".to_owned()),
         content: wire.content,
         priority: wire.priority.unwrap_or(0),
@@ -168,19 +195,20 @@ async fn set_item(call: Call, PathIds(id, name): PathIds, body: Body<ItemBody>) 
     };
     let done = call.decide_space(space_id(&id)?, SpaceAction::SetItem(item), &body.value).await?;
     let SpaceAnswer::Item { item } = done.answer else { return Err(unexpected()) };
-    let wire = json!({"item": shown_item(&call, item), "assumed_time_zone": moments.assumed()});
+    let wire = ItemWire { item: shown_item(&call, item), assumed_time_zone: moments.assumed() };
     Ok(Reply::ok(&wire)?.replayed(done.replayed))
 }
 
 async fn remove_item(call: Call, PathIds(id, name): PathIds) -> Result<Reply, Problem> {
-    call.decide_space(space_id(&id)?, SpaceAction::RemoveItem(key(name)?), &Value::Null).await?;
-    Reply::ok(&json!({"removed": true}))
+    let action = SpaceAction::RemoveItem(in_path(name, "/key")?);
+    let done = call.decide_space(space_id(&id)?, action, &Value::Null).await?;
+    Ok(Reply::ok(&json!({"removed": true}))?.replayed(done.replayed))
 }
 
 async fn items(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     let items = call.app.service.working_items(&call.caller, &space_id(&id)?).await?;
     call.record_read("working_set.list", read_of(items.len())).await?;
-    let items: Vec<WorkingItem> = items.into_iter().map(|item| shown_item(&call, item)).collect();
+    let items: Vec<ItemShown> = items.into_iter().map(|item| shown_item(&call, item)).collect();
     Reply::ok(&json!({"items": items}))
 }
 
@@ -199,9 +227,12 @@ async fn close(call: Call, PathIds(id, task_id): PathIds, body: Body<CloseBody>)
     if promote.len() > MANY {
         return Err(Problem::invalid("/promote", format!("must hold at most {MANY}")));
     }
-    let action = SpaceAction::CloseTask { task_id: key(task_id)?, promote };
+    for (index, key) in promote.iter().enumerate() {
+        printable(key, &format!("/promote/{index}"), NAME)?;
+    }
+    let action = SpaceAction::CloseTask { task_id: in_path(task_id, "/task_id")?, promote };
     let done = call.decide_space(space_id(&id)?, action, &body.value).await?;
     let SpaceAnswer::Closed { promoted, dropped, effects } = done.answer else { return Err(unexpected()) };
-    let wire = json!({"promoted": promoted, "dropped": dropped, "effects": EffectsWire::from(effects)});
+    let wire = json!({"promoted": promoted, "dropped": dropped, "effects": EffectsWire::of(&call, effects)});
     Ok(Reply::ok(&wire)?.replayed(done.replayed))
 }

@@ -16,6 +16,7 @@ use crate::domain::id::{FactUid, SpaceId};
 use crate::http::endpoint::Route;
 use crate::http::extract::Call;
 use crate::http::problem::Problem;
+use crate::http::v1::parts::printable;
 use crate::service::ServiceError;
 use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
 
@@ -32,9 +33,30 @@ pub(super) fn routes() -> Vec<Route> {
     parts.into_iter().flatten().collect()
 }
 
-/// The space that a path names; what cannot be one is one that does not exist.
+/// The longest name that a path holds beside the space's.
+const NAME: usize = 256;
+
+/// The space that a path names.
 fn space_id(text: &str) -> Result<SpaceId, Problem> {
-    SpaceId::new(text).map_err(|error| Problem::invalid("/fact_space", error.to_string()))
+    SpaceId::new(text).map_err(|error| in_path("/fact_space", error.to_string()))
+}
+
+/// A name of the caller's own choosing in the path or the query string.
+fn name(text: String, pointer: &str) -> Result<String, Problem> {
+    let fits = printable(&text, pointer, NAME).is_ok();
+    if fits {
+        return Ok(text);
+    }
+    Err(in_path(pointer, format!("must be 1 to {NAME} bytes of UTF-8 without control characters")))
+}
+
+fn in_path(pointer: &str, problem: String) -> Problem {
+    Problem::field(
+        "invalid_value",
+        "a name in the path or the query string cannot be taken; see errors",
+        pointer,
+        problem,
+    )
 }
 
 /// The fact that a path names.

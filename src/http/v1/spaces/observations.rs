@@ -86,7 +86,7 @@ async fn observe(call: Call, body: Body<ObserveWire>) -> Result<Reply, Problem> 
             cues: reading.claims.into_iter().filter_map(|claim| claim.cue).collect(),
             rules: reading.rules,
         },
-        effects: effects.into(),
+        effects: EffectsWire::of(&call, effects),
         facts: facts.into_iter().map(|fact| FactWire::of(&call, fact, Vec::new())).collect(),
         assumed_time_zone: moments.assumed(),
     };

@@ -12,24 +12,26 @@ use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Object, Size, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
-use crate::http::problem::Problem;
+use crate::http::problem::{FieldError, Problem};
 use crate::http::respond::{Reply, read_of};
 use crate::http::v1::parts::{bounded, printable};
 use crate::service::ServiceError;
 use crate::service::spaces::{NewPack, PackViewer, sees_values};
-use crate::state_layer::assembly::{ContextPack, Estimator, Omitted, Segment, TokenSummary, Turn};
+use crate::state_layer::assembly::{ContextPack, Estimator, Omitted, PackRefusal, Segment, TokenSummary, Turn};
 use crate::state_layer::fact::{MAX_VALUE_BYTES, Pointer};
 use crate::state_layer::space::Signal;
 use crate::storage::Scope;
 
 const COLLECTION: &str = "/v1/context-packs";
 const MAKE: Endpoint = Endpoint::query(COLLECTION, &[Scope::FactRead]);
-const GET: Endpoint = Endpoint::get("/v1/context-packs/{pack_id}", &[Scope::FactRead]);
+const GET: Endpoint = Endpoint::get("/v1/context-packs/{context_pack_id}", &[Scope::FactRead]);
 
 /// The most turns.
 const TURNS: usize = 200;
 /// The most names in a list.
 const MANY: usize = 100;
+/// The most wider partitions.
+const WIDER: usize = 32;
 /// The longest name.
 const NAME: usize = 256;
 /// The largest budget, in tokens.
@@ -200,6 +202,9 @@ impl MakeWire {
             let ViewerWire { user_id, authority, department } = viewer;
             Ok::<_, Problem>(PackViewer { user_id, authority, department })
         });
+        if self.wider.as_ref().is_some_and(|wider| wider.len() > WIDER) {
+            return Err(Problem::invalid("/wider", format!("must hold at most {WIDER}")));
+        }
         let as_of = moments.optional(self.as_of.as_ref(), "/as_of")?.unwrap_or_else(|| call.app.service.now());
         Ok(NewPack {
             space_id: self.fact_space,
@@ -226,7 +231,9 @@ async fn make(call: Call, body: Body<MakeWire>) -> Result<Reply, Problem> {
     let claim = call.claim(&body.value);
     let mut moments = Moments::of(&call);
     let new = body.typed.pack(&call, &mut moments)?;
-    let made = call.app.service.make_pack(&call.caller, new, claim).await?;
+    let named = (new.include.clone(), new.exclude.clone());
+    let made = call.app.service.make_pack(&call.caller, new, claim).await;
+    let made = made.map_err(|error| placed(error, &named))?;
     call.record_read("context_packs.make", read_of(made.pack.facts_included.len())).await?;
     let saved = made.saved.as_ref();
     let wire = PackWire {
@@ -241,6 +248,22 @@ async fn make(call: Call, body: Body<MakeWire>) -> Result<Reply, Problem> {
         Some(saved) => reply.at(COLLECTION, saved.pack_id.as_str()),
         None => reply,
     })
+}
+
+/// A refusal names a fact as the caller did; the answer says where in the body instead.
+fn placed(error: ServiceError, (include, exclude): &(Vec<Pointer>, Vec<Pointer>)) -> Problem {
+    let (list, names, name) = match &error {
+        ServiceError::NoPack(PackRefusal::CannotInclude { name }) => ("include", include, name),
+        ServiceError::NoPack(PackRefusal::CannotExclude { name }) => ("exclude", exclude, name),
+        _ => return error.into(),
+    };
+    let pointer = match names.iter().position(|it| it.0 == *name) {
+        Some(index) => format!("/{list}/{index}"),
+        None => format!("/{list}"),
+    };
+    let mut problem = Problem::from(error);
+    problem.errors.push(FieldError { pointer, problem: problem.detail.to_string() });
+    problem
 }
 
 async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {

@@ -7,13 +7,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::view::FactWire;
-use super::{fact_uid, space_id};
+use super::{fact_uid, name, space_id};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId, PathIds};
 use crate::http::paging;
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, read_of};
-use crate::http::v1::parts::printable;
 use crate::storage::{FactQuery, Scope};
 
 const LIST: &str = "facts";
@@ -48,7 +47,7 @@ async fn list(
     };
     let wanted = FactQuery {
         include_invalid: query.include_invalid.unwrap_or(false),
-        key: query.key,
+        key: query.key.map(|key| name(key, "/key")).transpose()?,
         after: paging::position(&call.caller, LIST, query.cursor.as_deref())?,
         limit: paging::limit(query.limit)?,
     };
@@ -66,14 +65,14 @@ async fn get(call: Call, PathIds(id, uid): PathIds) -> Result<Reply, Problem> {
 }
 
 async fn chain(call: Call, PathIds(id, uid): PathIds) -> Result<Reply, Problem> {
-    let views = call.app.service.fact_chain(&call.caller, &space_id(&id)?, &fact_uid(&uid)?).await?;
-    call.record_read("facts.chain", read_of(views.len())).await?;
-    let facts: Vec<FactWire> = views.into_iter().map(|view| FactWire::read(&call, view)).collect();
-    Reply::ok(&json!({"facts": facts}))
+    let chain = call.app.service.fact_chain(&call.caller, &space_id(&id)?, &fact_uid(&uid)?).await?;
+    call.record_read("facts.chain", read_of(chain.facts.len())).await?;
+    let facts: Vec<FactWire> = chain.facts.into_iter().map(|view| FactWire::read(&call, view)).collect();
+    Reply::ok(&json!({"facts": facts, "more": chain.more}))
 }
 
 async fn current(call: Call, PathIds(id, key): PathIds) -> Result<Reply, Problem> {
-    printable(&key, "/key", 256)?;
+    let key = name(key, "/key")?;
     let view = call.app.service.current_fact(&call.caller, &space_id(&id)?, &key).await?;
     call.record_read("facts.current", read_of(1)).await?;
     Reply::ok(&FactWire::read(&call, view))

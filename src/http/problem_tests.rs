@@ -91,6 +91,7 @@ fn space_refusals() -> Vec<SpaceRefusal> {
         SpaceRefusal::IdentityFixed,
         SpaceRefusal::EntryTooLarge { member: "content".to_owned(), limit: 9 },
         SpaceRefusal::EntryInvalid { member: "expires_at".to_owned(), problem: "lies in the past".to_owned() },
+        SpaceRefusal::EntryNotFound { what: "signal".to_owned() },
         SpaceRefusal::SpaceFull { what: "facts".to_owned() },
     ]
 }
@@ -143,7 +144,7 @@ fn the_samples_hold_every_refusal_of_the_state_layer() {
 #[test]
 fn refusals_of_the_state_layer_are_the_callers_to_act_on_say_where_and_repeat_nothing() {
     let expected: &[(u16, &[&str])] = &[
-        (404, &["fact_not_found", "space_not_found"]),
+        (404, &["fact_not_found", "space_not_found", "entry_not_found"]),
         (403, &["authority_exceeded", "maturity_too_low", "people_do_not_create", "not_for_agents"]),
         (409, &["partition_fixed", "already_superseded", "fact_deleted", "nothing_to_restore", "identity_fixed"]),
         (409, &["space_full"]),

@@ -51,6 +51,8 @@ pub enum SpaceRefusal {
     EntryTooLarge { member: String, limit: usize },
     #[error("{member} is not usable: {problem}")]
     EntryInvalid { member: String, problem: String },
+    #[error("there is no such {what} in this space")]
+    EntryNotFound { what: String },
     #[error("this space holds as many {what} as it may")]
     SpaceFull { what: String },
 }

@@ -33,7 +33,9 @@ fn detail_of(refusal: &SpaceRefusal) -> String {
 
 fn status_of(refusal: &SpaceRefusal) -> StatusCode {
     match refusal {
-        SpaceRefusal::FactNotFound | SpaceRefusal::SpaceNotFound => StatusCode::NOT_FOUND,
+        SpaceRefusal::FactNotFound | SpaceRefusal::SpaceNotFound | SpaceRefusal::EntryNotFound { .. } => {
+            StatusCode::NOT_FOUND
+        }
         SpaceRefusal::PartitionFixed { .. }
         | SpaceRefusal::AlreadySuperseded { .. }
         | SpaceRefusal::FactDeleted
@@ -59,6 +61,8 @@ fn status_of(refusal: &SpaceRefusal) -> StatusCode {
 /// The members that a refusal has beyond the common ones.
 fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
     let mut at = |index: usize, member: &str, why: String| {
+        // A member of a member is named with a dot.
+        let member = member.replace('.', "/");
         let member = if member.is_empty() { String::new() } else { format!("/{member}") };
         problem.errors.push(FieldError { pointer: format!("/facts/{index}{member}"), problem: why });
     };
@@ -94,6 +98,7 @@ fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
         SpaceRefusal::SpaceFull { what } => drop(problem.members.insert("limit".to_owned(), json!(what))),
         SpaceRefusal::FactNotFound
         | SpaceRefusal::SpaceNotFound
+        | SpaceRefusal::EntryNotFound { .. }
         | SpaceRefusal::PartitionFixed { .. }
         | SpaceRefusal::FactDeleted
         | SpaceRefusal::NothingToRestore

@@ -63,7 +63,10 @@ impl OverHttp {
     async fn ask(&self, callback: &AccessCallback, question: &PermissionQuestion) -> Option<Vec<FactUid>> {
         let build = || reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().ok();
         let client = self.client.get_or_init(build).as_ref()?;
-        let mut answer = client.post(&callback.url).json(question).send().await.ok()?.error_for_status().ok()?;
+        let mut answer = client.post(&callback.url).json(question).send().await.ok()?;
+        if !answer.status().is_success() {
+            return None;
+        }
         let mut body = Vec::new();
         while let Some(part) = answer.chunk().await.ok()? {
             if body.len() + part.len() > MOST {

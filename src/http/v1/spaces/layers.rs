@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::factual::stated;
 use super::moment::{Moment, Moments};
 use super::view::{EffectsWire, covered};
 use super::{name as in_path, space_id};
@@ -94,6 +95,7 @@ fn shown_signal(call: &Call, signal: Signal) -> SignalShown {
 
 async fn set_signal(call: Call, PathIds(id, name): PathIds, body: Body<SignalBody>) -> Result<Reply, Problem> {
     let wire = body.typed;
+    stated(&wire.value, "/value")?;
     sized(&wire.value, "/value")?;
     let mut moments = Moments::of(&call);
     let now = call.app.service.now();
@@ -175,6 +177,7 @@ struct ItemWire {
 
 async fn set_item(call: Call, PathIds(id, name): PathIds, body: Body<ItemBody>) -> Result<Reply, Problem> {
     let wire = body.typed;
+    stated(&wire.content, "/content")?;
     sized(&wire.content, "/content")?;
     for (value, pointer) in
         [(&wire.item_type, "/item_type"), (&wire.task_id, "/task_id"), (&wire.promote_as, "/promote_as")]

@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::factual::stated;
 use super::moment::{Moment, Moments};
 use super::observations::MAX_TEXT;
 use crate::domain::canonical::canonical;
@@ -173,6 +174,7 @@ fn environment(
     let signals = given.into_iter().enumerate().map(|(index, Object(signal))| {
         let at = |member: &str| format!("/environment/{index}/{member}");
         printable(&signal.key, &at("key"), NAME)?;
+        stated(&signal.value, &at("value"))?;
         if canonical(&signal.value).len() > MAX_VALUE_BYTES {
             return Err(Problem::invalid(&at("value"), format!("must be at most {MAX_VALUE_BYTES} bytes of JSON")));
         }

@@ -27,10 +27,36 @@ const MAX_WORDS: usize = 400;
 const NOT_PERSONS: &[&str] = &["assistant", "assistente", "asistente", "bot", "ai", "model", "tool", "agent", "agente"];
 
 /// Titles of people outside: what they state are their own terms.
-const OUTSIDERS: &[&str] = &["vendor", "supplier", "contractor", "external", "fornecedor", "proveedor", "competitor", "concorrente", "competidor", "externo", "externa"];
+const OUTSIDERS: &[&str] = &[
+    "vendor",
+    "supplier",
+    "contractor",
+    "external",
+    "fornecedor",
+    "proveedor",
+    "competitor",
+    "concorrente",
+    "competidor",
+    "externo",
+    "externa",
+];
 
 /// The classes of words that give a change away.
-const CUES: &[Sign] = &[Sign::Move, Sign::Correct, Sign::Choose, Sign::Now, Sign::Instead, Sign::NoLonger, Sign::Swap, Sign::Back, Sign::Make, Sign::Direct, Sign::Is, Sign::Request, Sign::Over];
+const CUES: &[Sign] = &[
+    Sign::Move,
+    Sign::Correct,
+    Sign::Choose,
+    Sign::Now,
+    Sign::Instead,
+    Sign::NoLonger,
+    Sign::Swap,
+    Sign::Back,
+    Sign::Make,
+    Sign::Direct,
+    Sign::Is,
+    Sign::Request,
+    Sign::Over,
+];
 
 /// Reads an utterance: what it says that is so, whoever's word it is, and no more of its words than that.
 #[must_use]
@@ -67,7 +93,8 @@ pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp
 /// The claims of all sentences, and how the utterance as a whole is meant.
 fn claims_of(clauses: &[Clause], ruled: bool) -> (Stance, Vec<Claim>) {
     let stances: Vec<Stance> = clauses.iter().map(stance::of).collect();
-    let drafted = stances.iter().any(|stance| *stance == Stance::Draft) && clauses.iter().any(|clause| clause.has(&[Sign::Draft]));
+    let drafted = stances.iter().any(|stance| *stance == Stance::Draft)
+        && clauses.iter().any(|clause| clause.has(&[Sign::Draft]));
     let mut claims: Vec<Claim> = Vec::new();
     let mut before: Vec<String> = Vec::new();
     if !drafted {
@@ -86,11 +113,34 @@ fn claims_of(clauses: &[Clause], ruled: bool) -> (Stance, Vec<Claim>) {
         }
     }
     let stance = if claims.is_empty() {
-        stances.iter().copied().find(|stance| *stance != Stance::Assertion).unwrap_or(if drafted { Stance::Draft } else { Stance::Assertion })
+        stances.iter().copied().find(|stance| *stance != Stance::Assertion).unwrap_or(if drafted {
+            Stance::Draft
+        } else {
+            Stance::Assertion
+        })
     } else {
         Stance::Assertion
     };
     (stance, claims)
+}
+
+/// The claims of a text that somebody wrote down as a fact.
+pub(super) fn of_text(text: &str) -> Vec<Claim> {
+    let marks = tagged(text);
+    let mut all = words(marks.body);
+    all.truncate(MAX_WORDS);
+    let tongue = tongue(&all);
+    claims_of(&Clause::all(all, tongue), false).1
+}
+
+/// The stems and slots of a key.
+pub(super) fn terms_of_key(key: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (stem, slots) in super::words::terms(key) {
+        found.extend(slots.iter().map(|slot| format!("#{slot}")));
+        found.push(stem);
+    }
+    limited(found, MAX_ABOUT)
 }
 
 /// Adds a claim. Who comes may be said in the sentence after the one that says who goes.
@@ -170,7 +220,11 @@ fn add_value_terms(clause: &Clause, new: &Span, found: &mut Vec<String>) {
         match &word.value {
             Some(value) if value.kind == ValueKind::Place => {
                 own.extend(value.canonical.split(' ').take(1).map(str::to_owned));
-                own.extend(slots::of(&stem(value.canonical.split(' ').next().unwrap_or_default())).iter().map(|slot| format!("#{slot}")));
+                own.extend(
+                    slots::of(&stem(value.canonical.split(' ').next().unwrap_or_default()))
+                        .iter()
+                        .map(|slot| format!("#{slot}")),
+                );
             }
             Some(_) => {}
             None => add_terms(word, clause.small(at), &mut own),
@@ -211,7 +265,9 @@ fn head_stems(clause: &Clause, span: &Span, new: &Span) -> Vec<String> {
 
 /// What a sentence is narrowed to by its opening: "for the legal brief, use …".
 fn narrowed(clause: &Clause) -> Vec<String> {
-    let opens = clause.word(0).is_some_and(|word| matches!(word.plain.as_str(), "for" | "para" | "pra" | "pro" | "in" | "on" | "no" | "na" | "en" | "em"));
+    let opens = clause.word(0).is_some_and(|word| {
+        matches!(word.plain.as_str(), "for" | "para" | "pra" | "pro" | "in" | "on" | "no" | "na" | "en" | "em")
+    });
     let comma = clause.words.iter().take(8).position(|word| word.is(','));
     match comma {
         Some(comma) if opens => clause.stems(1..comma),

@@ -1,3 +1,5 @@
-//! The state layer from outside.
+//! The state layer from outside: readings of utterances against cases with known answers.
 
+mod readings;
 mod statebench;
+mod statebench_readings;

@@ -1,9 +1,22 @@
 //! Reading an utterance: what it claims about facts. No model, no clock; the words are not kept.
 
+mod bearing;
+mod claims;
+mod clause;
+mod frames;
+mod lexicon;
+mod prepared;
+pub mod restating;
+mod slots;
+mod stance;
+mod words;
+
+pub use bearing::{bearings, bearings_among};
+pub use claims::read;
+pub use prepared::Prepared;
+
 use serde::{Deserialize, Serialize};
 
-use super::authority::AuthorityOrder;
-use super::fact::Fact;
 use super::language::terms::Language;
 use super::language::value::ValueKind;
 use crate::domain::id::{FactUid, ReadingId};
@@ -64,8 +77,17 @@ pub struct Claim {
     /// The word class that gave it away, such as `correction`, `move`, `instead_of`; none for a plain statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cue: Option<String>,
-    /// Stems of the words that say what it is about; at most 24, sorted.
+    /// Stems of the words that say what it is about, and the slots they name (`#delivery`); at most 24, sorted.
     pub about: Vec<String>,
+    /// Which of them are its subject or object, where the sentence tells; at most 8, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub head: Vec<String>,
+    /// Stems of names and codes it speaks of that are neither the new nor the old value; at most 8, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Stems of the words that say that something is somebody else's or another one; at most 8, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
     /// The value it gives, as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new: Option<String>,
@@ -119,25 +141,4 @@ pub struct Bearing {
     pub reason: String,
     /// The value in its place; none for a plain cancellation.
     pub new_value: Option<String>,
-}
-
-/// Reads an utterance.
-#[must_use]
-pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp) -> Reading {
-    Reading {
-        reading_id,
-        at: utterance.at,
-        recorded_at,
-        language: Language::Other,
-        stance: Stance::NotCounted,
-        authority: utterance.authority.clone(),
-        claims: Vec::new(),
-        rules: RULES_VERSION,
-    }
-}
-
-/// Which of the valid facts a reading bears on: at most one fact a claim. The order of `facts` does not matter.
-#[must_use]
-pub fn bearings(_reading: &Reading, _facts: &[&Fact], _order: &AuthorityOrder) -> Vec<Bearing> {
-    Vec::new()
 }

@@ -1,0 +1,112 @@
+//! A fact as the rules of reading compare it.
+
+use std::sync::OnceLock;
+
+use super::slots;
+use super::words::{stem, terms};
+use crate::state_layer::fact::Fact;
+use crate::state_layer::language::folding::plain_text;
+use crate::state_layer::language::value::{TypedValue, ValueKind, values};
+
+/// How much of a value is compared, in bytes.
+const MAX_TEXT: usize = 512;
+
+/// A word of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KeyWord {
+    /// Its stem.
+    pub stem: String,
+    /// The slots that it names.
+    pub slots: &'static [&'static str],
+    /// Whether it names only a type.
+    pub generic: bool,
+}
+
+/// What the rules need of a fact, derived once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// The words of its key.
+    pub(super) key: Vec<KeyWord>,
+    /// The stems of its value.
+    pub(super) text: Vec<String>,
+    /// The start of its value, as it is written.
+    written: String,
+    /// The typed values in it, read when they are first asked for.
+    typed: OnceLock<Vec<TypedValue>>,
+    /// The stems of the values before it.
+    pub(super) former: Vec<Vec<String>>,
+    /// Whether its value is marked as not final.
+    pub(super) tentative: bool,
+}
+
+/// The start of a text, cut between letters.
+fn start_of(text: &str) -> &str {
+    let end = (0..=MAX_TEXT.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
+fn stems(text: &str) -> Vec<String> {
+    terms(start_of(text)).into_iter().map(|(stem, _)| stem).collect()
+}
+
+impl Prepared {
+    /// What the rules need of a fact.
+    #[must_use]
+    pub fn of(fact: &Fact) -> Self {
+        let text = fact.text();
+        let text = start_of(&text);
+        let key = fact
+            .key
+            .split(|letter: char| !letter.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .take(12)
+            .map(|word| {
+                let stem = stem(&plain_text(word));
+                KeyWord { slots: slots::of(&stem), generic: slots::is_generic(&stem), stem }
+            })
+            .collect();
+        let stems_of_text = stems(text);
+        let tentative = stems_of_text.iter().any(|stem| {
+            matches!(
+                stem.as_str(),
+                "tentativ" | "draft" | "rascunh" | "borrador" | "propost" | "proposal" | "preliminar" | "preliminary"
+            )
+        });
+        Self {
+            key,
+            written: text.to_owned(),
+            typed: OnceLock::new(),
+            text: stems_of_text,
+            former: fact.former.iter().map(|former| stems(&former.text)).collect(),
+            tentative,
+        }
+    }
+
+    /// The typed values in its value.
+    pub(super) fn values(&self) -> &[TypedValue] {
+        self.typed.get_or_init(|| values(&self.written))
+    }
+
+    /// Whether its value is words alone, as a name or a status is.
+    pub(super) fn is_worded(&self) -> bool {
+        self.values().iter().all(|value| matches!(value.kind, ValueKind::Word | ValueKind::Code))
+    }
+
+    /// Whether a value of this kind could stand in its place.
+    pub(super) fn takes(&self, kind: ValueKind) -> bool {
+        use ValueKind::{Code, Contact, Date, Duration, Money, Number, Percent, Place, Word};
+        let has = |kind: ValueKind| self.values().iter().any(|value| value.kind == kind);
+        match kind {
+            Word => self.is_worded(),
+            Number => {
+                has(Number) || has(Money) || has(Percent) || has(Duration) || (has(Place) && self.text.len() <= 2)
+            }
+            Place => has(Place) || has(Number) || self.values().is_empty(),
+            Code => has(Code) || has(Number) || self.values().is_empty(),
+            Contact => has(Contact) || (has(Number) && self.text.len() == 1),
+            Money => has(Money) || (has(Number) && self.text.len() == 1),
+            Date => has(Date) || (has(Number) && self.text.len() == 1),
+            other => has(other),
+        }
+    }
+}

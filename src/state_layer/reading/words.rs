@@ -1,0 +1,256 @@
+//! The words of an utterance, as the rules of reading see them.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::slots;
+use crate::state_layer::language::folding::{plain, plain_text};
+use crate::state_layer::language::value::{TypedValue, values};
+
+/// In which tongue a text is, as far as its small words tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tongue {
+    /// Portuguese.
+    Portuguese,
+    /// Spanish.
+    Spanish,
+    /// English.
+    English,
+    /// The words do not tell.
+    Unknown,
+}
+
+/// A word, a typed value, or one sign of punctuation.
+#[derive(Debug, Clone)]
+pub(super) struct Word {
+    /// As it was written.
+    pub written: String,
+    /// In plain letters.
+    pub plain: String,
+    /// Its stem.
+    pub stem: String,
+    /// Where it starts, in bytes.
+    pub start: usize,
+    /// Where it ends, in bytes.
+    pub end: usize,
+    /// The typed value that it is.
+    pub value: Option<TypedValue>,
+    /// Whether it is punctuation.
+    pub sign: bool,
+    /// Whether it is written with a capital although it opens no sentence.
+    pub name: bool,
+}
+
+impl Word {
+    /// Whether it is this sign of punctuation.
+    pub fn is(&self, sign: char) -> bool {
+        self.sign && self.plain.starts_with(sign)
+    }
+}
+
+/// Words of which each tongue has its own; the commoner ones are listed once.
+const TELLING: &[(Tongue, &str)] = &[
+    (
+        Tongue::Portuguese,
+        "o os um uma do da dos das no na nos nas em pra pro pras nao e mais ao pelo pela eu voce vc vcs gente meu minha seu sua \
+        foi ficou agora hoje amanha ja tambem tb so esta ta vai tem isso esse essa ate com para sao segunda terca quarta quinta sexta pfv mudou \
+        muda troca que por as aos dele dela num numa nossa nosso em deixa faz melhor verdade prazo reuniao passa moro entrega pedido",
+    ),
+    (
+        Tongue::Spanish,
+        "el la los las un una del en para con no es y mas al lo mi tu su fue quedo ahora hoy manana ya tambien esta va tiene eso \
+        ese esa hasta yo usted se me te le son lunes martes miercoles jueves viernes porfa cambio paso mejor por que nuestro nuestra unos cambia \
+        mis sus hay muy pero desde le les vez verdad plazo realidad pasa vivo entrega pedido",
+    ),
+    (
+        Tongue::English,
+        "the a an of to in for with is are was it we i you my our now not and on at be that this has have from will they your its it's \
+        i'm we're by as but so please make no go can do does let's there me been instead actually",
+    ),
+];
+
+/// Which tongues a word tells of, in their order.
+static TELLS: LazyLock<HashMap<&'static str, [bool; 3]>> = LazyLock::new(|| {
+    let mut found: HashMap<&'static str, [bool; 3]> = HashMap::new();
+    for (at, (_, list)) in TELLING.iter().enumerate() {
+        for word in list.split_whitespace() {
+            if let Some(tells) = found.entry(word).or_default().get_mut(at) {
+                *tells = true;
+            }
+        }
+    }
+    found
+});
+
+/// The tongue of a text by its small words.
+pub(super) fn tongue(words: &[Word]) -> Tongue {
+    let mut scores = [0_usize; 3];
+    for word in words.iter().filter(|word| !word.sign).take(60) {
+        if let Some(tells) = TELLS.get(word.plain.as_str()) {
+            for (score, tells) in scores.iter_mut().zip(tells) {
+                *score += usize::from(*tells);
+            }
+        }
+    }
+    let best = scores.iter().copied().max().unwrap_or(0);
+    let mut leaders = TELLING.iter().zip(scores).filter(|(_, score)| *score == best && best > 0);
+    match (leaders.next(), leaders.next()) {
+        (Some(((tongue, _), _)), None) => *tongue,
+        _ => Tongue::Unknown,
+    }
+}
+
+/// A stem that is the same for the number and gender of a word and for the commonest English endings.
+pub(super) fn stem(word: &str) -> String {
+    let word = word.strip_suffix("'s").or_else(|| word.strip_suffix('\'')).unwrap_or(word);
+    let length = word.len();
+    let mut stem = if let Some(head) = word.strip_suffix("oes").or_else(|| word.strip_suffix("aes")) {
+        format!("{head}ao")
+    } else if let Some(head) = word.strip_suffix("ciones") {
+        format!("{head}cion")
+    } else if let Some(head) = word.strip_suffix("ies").filter(|_| length > 4) {
+        format!("{head}y")
+    } else if let Some(head) = word.strip_suffix("ais").filter(|_| length > 4) {
+        format!("{head}al")
+    } else if let Some(head) = word.strip_suffix('s').filter(|head| length > 3 && !head.ends_with(['s', 'u', 'i'])) {
+        head.to_owned()
+    } else {
+        word.to_owned()
+    };
+    for ending in ["ing", "ed"] {
+        if let Some(head) =
+            stem.strip_suffix(ending).filter(|head| head.len() >= 4 || (ending == "ing" && head.len() >= 3))
+        {
+            let mut head = head.to_owned();
+            let doubled = head.as_bytes().len() > 3
+                && head.as_bytes().iter().rev().take(2).collect::<std::collections::BTreeSet<_>>().len() == 1;
+            if doubled && !head.ends_with("ll") && !head.ends_with("ss") {
+                head.pop();
+            }
+            stem = head;
+            break;
+        }
+    }
+    if stem.len() > 4 && stem.ends_with(['a', 'o', 'e']) {
+        stem.pop();
+    }
+    stem
+}
+
+/// Words that end in a full stop without ending a sentence.
+const ABBREVIATED: &str =
+    "mr mrs ms dr dra sr sra srta prof profa st ave av rd no vs inc ltd jr sgt eng av. r c dept ext tel num";
+
+/// The words of a text.
+pub(super) fn words(text: &str) -> Vec<Word> {
+    let mut typed = values(text).into_iter().peekable();
+    let mut found: Vec<Word> = Vec::new();
+    let mut opens = true;
+    let mut at = 0;
+    while let Some(letter) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        if let Some(value) = typed.next_if(|value| value.span.start <= at) {
+            let end = value.span.end.max(at + letter.len_utf8());
+            let plain = plain_text(&value.text);
+            found.push(Word {
+                written: String::new(),
+                stem: plain.clone(),
+                plain,
+                start: value.span.start,
+                end,
+                value: Some(value),
+                sign: false,
+                name: false,
+            });
+            opens = false;
+            at = end;
+            continue;
+        }
+        let limit = typed.peek().map_or(text.len(), |value| value.span.start);
+        let end = word_end(text, at, limit);
+        if end > at {
+            let written = text.get(at..end).unwrap_or_default();
+            let plain = plain_text(written);
+            let name = written.starts_with(char::is_uppercase) && !opens;
+            found.push(Word {
+                written: written.to_owned(),
+                stem: stem(&plain),
+                plain,
+                start: at,
+                end,
+                value: None,
+                sign: false,
+                name,
+            });
+            opens = false;
+            at = end;
+            continue;
+        }
+        let end = at + letter.len_utf8();
+        if letter == '&' {
+            found.push(Word {
+                written: "&".to_owned(),
+                plain: "&".to_owned(),
+                stem: String::new(),
+                start: at,
+                end,
+                value: None,
+                sign: false,
+                name: true,
+            });
+        }
+        if matches!(letter, '.' | ',' | '!' | '?' | ';' | ':' | '\n' | '(' | ')' | '—' | '–' | '-' | '/') {
+            let abbreviated = letter == '.'
+                && found.last().is_some_and(|word| {
+                    word.end == at && ABBREVIATED.split_whitespace().any(|short| short == word.plain)
+                });
+            if !abbreviated {
+                let plain = plain(letter).to_string();
+                found.push(Word {
+                    written: plain.clone(),
+                    stem: String::new(),
+                    plain,
+                    start: at,
+                    end,
+                    value: None,
+                    sign: true,
+                    name: false,
+                });
+                opens |= matches!(letter, '.' | '!' | '?' | '\n' | ';' | ':');
+            }
+        }
+        at = end;
+    }
+    found
+}
+
+/// Where the word that starts here ends; letters, digits, and signs between letters.
+fn word_end(text: &str, at: usize, limit: usize) -> usize {
+    let mut end = at;
+    let Some(rest) = text.get(at..limit.max(at)) else {
+        return at;
+    };
+    let mut letters = rest.char_indices().peekable();
+    while let Some((offset, letter)) = letters.next() {
+        let joins = matches!(letter, '\'' | '’' | '-' | '.' | '&' | '/')
+            && offset > 0
+            && letters.peek().is_some_and(|(_, next)| next.is_alphanumeric());
+        if letter.is_alphanumeric() || letter == '_' || joins || (letter == '+' && offset > 0) {
+            end = at + offset + letter.len_utf8();
+        } else {
+            break;
+        }
+    }
+    end
+}
+
+/// The stems of a key's or a value's words, with the slots that they name.
+pub(super) fn terms(text: &str) -> Vec<(String, &'static [&'static str])> {
+    text.split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(|word| {
+            let stem = stem(&plain_text(word));
+            let slots = slots::of(&stem);
+            (stem, slots)
+        })
+        .collect()
+}

@@ -1,9 +1,10 @@
 //! What happened in a fact space. Every event becomes one entry of the evidence log, and state is their fold.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::assembly::SavedPack;
-use super::fact::{Change, Contest, Fact, Former, Review, Standing};
+use super::fact::{Change, Contest, Fact, Former, MAX_HISTORY, Review, Standing};
 use super::reading::Reading;
 use super::space::{Identity, Signal, Space, SpaceRecord, WorkingItem};
 use super::statement::Ruling;
@@ -68,6 +69,16 @@ pub enum SpaceEvent {
         space_id: SpaceId,
         /// How.
         change: FactChange,
+    },
+    /// A fact made from a reading goes: with what was learned since about earlier times, the reading bears on another
+    /// fact or on none. Its row is deleted; the log has it.
+    FactUnmade {
+        /// The space.
+        space_id: SpaceId,
+        /// Which.
+        uid: FactUid,
+        /// Why.
+        reason: String,
     },
     /// An utterance was read, and claimed something.
     ObservationRead {
@@ -143,6 +154,7 @@ impl SpaceEvent {
                 Standing::Valid if change.change.what == Change::RESTORED => "fact.restored",
                 _ => "fact.changed",
             },
+            Self::FactUnmade { .. } => "fact.unmade",
             Self::ObservationRead { .. } => "observation.read",
             Self::Ruled { .. } => "fact.ruled",
             Self::SignalSet { .. } => "environment.set",
@@ -157,5 +169,89 @@ impl SpaceEvent {
 
 impl Space {
     /// Folds one event into the state.
-    pub fn apply(&mut self, _at: Timestamp, _event: &SpaceEvent) {}
+    pub fn apply(&mut self, at: Timestamp, event: &SpaceEvent) {
+        match event {
+            SpaceEvent::SpaceDescribed { space } => self.record = Some(space.clone()),
+            SpaceEvent::IdentitySet { identity, .. } => {
+                if let Some(record) = &mut self.record {
+                    record.identity = Some(identity.clone());
+                    record.revision = record.revision.saturating_add(1);
+                }
+            }
+            SpaceEvent::FactWritten { fact } => {
+                self.stated(fact.at);
+                self.touched.facts.insert(fact.uid.clone());
+                self.facts.insert(fact.uid.clone(), fact.clone());
+            }
+            SpaceEvent::FactChanged { change, .. } => self.change(change),
+            SpaceEvent::FactUnmade { uid, .. } => {
+                self.touched.facts.insert(uid.clone());
+                self.facts.remove(uid);
+            }
+            SpaceEvent::ObservationRead { reading, .. } => {
+                self.stated(reading.at);
+                self.touched.readings.insert(reading.reading_id.clone());
+                self.readings.insert(reading.reading_id.clone(), reading.clone());
+            }
+            SpaceEvent::Ruled { ruling, .. } => {
+                self.stated(ruling.at);
+                self.touched.rulings.insert(ruling.ruling_id.clone());
+                self.rulings.insert(ruling.ruling_id.clone(), ruling.clone());
+            }
+            SpaceEvent::SignalSet { signal, .. } => {
+                self.touched.signals.insert(signal.key.clone());
+                self.signals.insert(signal.key.clone(), signal.clone());
+            }
+            SpaceEvent::SignalRemoved { key, .. } => {
+                self.touched.signals.insert(key.clone());
+                self.signals.remove(key);
+            }
+            SpaceEvent::ItemSet { item, .. } => {
+                self.touched.items.insert(item.key.clone());
+                self.items.insert(item.key.clone(), item.clone());
+            }
+            SpaceEvent::ItemRemoved { key, .. } => {
+                self.touched.items.insert(key.clone());
+                self.items.remove(key);
+            }
+            SpaceEvent::PackSaved { pack } => {
+                self.touched.packs.insert(pack.pack_id.clone());
+                self.packs.insert(pack.pack_id.clone(), pack.clone());
+                return;
+            }
+            SpaceEvent::SpaceErased { .. } => {
+                *self = Self { whole: self.whole, ..Self::default() };
+                self.touched.erased = true;
+                return;
+            }
+        }
+        if let Some(record) = &mut self.record {
+            record.updated_at = at;
+            self.touched.space = true;
+        }
+    }
+
+    /// Keeps the time of the newest statement.
+    fn stated(&mut self, at: Timestamp) {
+        if let Some(record) = &mut self.record {
+            record.newest = record.newest.max(Some(at));
+        }
+    }
+
+    fn change(&mut self, change: &FactChange) {
+        let Some(fact) = self.facts.get_mut(&change.uid) else { return };
+        fact.standing = change.standing.clone();
+        fact.contested.clone_from(&change.contested);
+        fact.review.clone_from(&change.review);
+        fact.superseded.clone_from(&change.superseded);
+        fact.former.clone_from(&change.former);
+        fact.depends_on.clone_from(&change.depends_on);
+        if change.forget_value {
+            fact.value = Value::Null;
+        }
+        fact.history.push(change.change.clone());
+        let excess = fact.history.len().saturating_sub(MAX_HISTORY);
+        fact.history.drain(..excess);
+        self.touched.facts.insert(change.uid.clone());
+    }
 }

@@ -231,8 +231,9 @@ pub enum SpaceAnswer {
 /// What of a space has to be loaded before an operation can be decided.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SpaceNeeds {
-    /// Facts named by uid, label or key. Of those that no longer stand the newest of each name will do, with the facts
-    /// that replaced them one after the other ([`Standing::Superseded`]'s `by`) up to the one that stands.
+    /// Facts named by uid, label or key. Of those that no longer stand the newest that has the name for its label and
+    /// the newest that has it for its key will do, with the facts that replaced them one after the other
+    /// ([`Standing::Superseded`]'s `by`) up to the one that stands.
     ///
     /// [`Standing::Superseded`]: super::fact::Standing::Superseded
     pub named: Vec<Pointer>,

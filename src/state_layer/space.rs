@@ -161,7 +161,7 @@ pub struct SpaceRecord {
 pub struct Touched {
     /// The space's own record.
     pub space: bool,
-    /// Facts.
+    /// Facts. One that is touched and not there was unmade: its row goes. So with signals and items.
     pub facts: BTreeSet<FactUid>,
     /// Readings.
     pub readings: BTreeSet<ReadingId>,

@@ -83,6 +83,7 @@ pub fn fact(number: usize, key: &str, value: &str, authority: &str, at: i64) -> 
         constraint: None,
         restricted_to: Vec::new(),
         supersedes: None,
+        reason: None,
         superseded: Vec::new(),
         depends_on: Vec::new(),
         reading_id: None,

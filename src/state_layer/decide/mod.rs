@@ -1,14 +1,31 @@
 //! Decisions on a fact space: operation and state in, events and answer out. Runs under the space's lock.
 
+mod checking;
+mod classifying;
+mod folding;
+mod layers;
+mod ruling;
+mod words;
+mod writing;
+
 use super::event::SpaceEvent;
+use super::fact::Fact;
 use super::ledger::LedgerRules;
-use super::operation::{SpaceAnswer, SpaceOperation, WriterStanding};
+use super::operation::{SpaceAction, SpaceAnswer, SpaceOperation, WriterStanding};
 use super::refusal::SpaceRefusal;
-use super::space::{Space, SpaceRecord};
+use super::space::{Access, Partition, Space, SpaceRecord};
 use crate::domain::id::{Ids, SpaceId};
 use crate::domain::policy::PolicyRef;
 use crate::domain::time::Timestamp;
-use crate::state_layer::fact::Fact;
+
+/// The most facts of one space that stand.
+pub const MAX_VALID_FACTS: usize = 10_000;
+/// The most signals of one space.
+pub const MAX_SIGNALS: usize = 200;
+/// The most working items of one space.
+pub const MAX_ITEMS: usize = 500;
+/// The most wider spaces of one space.
+pub const MAX_WIDER: usize = 16;
 
 /// What a decision goes by beside the space.
 #[derive(Debug)]
@@ -34,14 +51,92 @@ pub struct SpaceDecision {
     pub result: Result<SpaceAnswer, SpaceRefusal>,
 }
 
+/// One decision under way: the space, what it goes by, and what has happened so far.
+struct Deciding<'a, 'i> {
+    space: &'a mut Space,
+    space_id: &'a SpaceId,
+    rules: &'a SpaceRules<'a>,
+    now: Timestamp,
+    ids: &'a mut Ids<'i>,
+    events: Vec<SpaceEvent>,
+}
+
 /// Decides one operation and applies its events. A refusal changes nothing.
+///
+/// The space has to be loaded as [`SpaceOperation::needs`] asks, as a whole where [`SpaceNeeds::is_whole`] says so.
+///
+/// [`SpaceNeeds::is_whole`]: super::operation::SpaceNeeds::is_whole
 pub fn decide(
-    _space: &mut Space,
-    _space_id: &SpaceId,
-    _operation: &SpaceOperation,
-    _rules: &SpaceRules<'_>,
-    _now: Timestamp,
-    _ids: &mut Ids<'_>,
+    space: &mut Space,
+    space_id: &SpaceId,
+    operation: &SpaceOperation,
+    rules: &SpaceRules<'_>,
+    now: Timestamp,
+    ids: &mut Ids<'_>,
 ) -> SpaceDecision {
-    SpaceDecision { events: Vec::new(), result: Ok(SpaceAnswer::Done) }
+    if let Err(refusal) = checking::permitted(&operation.action, &operation.writer, rules) {
+        return SpaceDecision { events: Vec::new(), result: Err(refusal) };
+    }
+    let mut deciding = Deciding { space, space_id, rules, now, ids, events: Vec::new() };
+    let result = deciding.act(operation);
+    let events = deciding.events;
+    SpaceDecision { events, result }
+}
+
+impl Deciding<'_, '_> {
+    /// Nothing is applied before everything is checked: whoever adds an event can no longer refuse.
+    fn act(&mut self, operation: &SpaceOperation) -> Result<SpaceAnswer, SpaceRefusal> {
+        match &operation.action {
+            SpaceAction::Describe { partition, wider, access, if_revision } => {
+                self.describe(partition.as_ref(), wider, access, *if_revision)
+            }
+            SpaceAction::SetIdentity(identity) => self.identify(identity),
+            SpaceAction::Write(facts) => self.write(facts, &operation.writer),
+            SpaceAction::Observe(reading) => self.observe(reading),
+            SpaceAction::Restore { uid, reason } => self.restore(uid, reason),
+            SpaceAction::Delete { uid, reason } => self.delete(uid, reason),
+            SpaceAction::SetSignal(signal) => self.set_signal(signal),
+            SpaceAction::RemoveSignal(key) => Ok(self.remove_signal(key)),
+            SpaceAction::SetItem(item) => self.set_item(item),
+            SpaceAction::RemoveItem(key) => Ok(self.remove_item(key)),
+            SpaceAction::CloseTask { task_id, promote } => self.close(task_id, promote, &operation.writer),
+            SpaceAction::SavePack { viewer, as_of, pack } => self.save_pack(viewer, *as_of, pack),
+            SpaceAction::Erase => self.erase(),
+        }
+    }
+
+    /// Applies an event and keeps it.
+    fn happen(&mut self, event: SpaceEvent) {
+        self.space.apply(self.now, &event);
+        self.events.push(event);
+    }
+
+    /// Makes the space with the first thing that is put into it: a user's own, unless it was described before.
+    fn ensure_space(&mut self) {
+        if self.space.record.is_none() {
+            let space = self.fresh_record(Partition::User);
+            self.happen(SpaceEvent::SpaceDescribed { space });
+        }
+    }
+
+    fn fresh_record(&self, partition: Partition) -> SpaceRecord {
+        SpaceRecord {
+            space_id: self.space_id.clone(),
+            partition,
+            wider: Vec::new(),
+            access: Access::Open,
+            identity: None,
+            newest: None,
+            revision: 1,
+            created_at: self.now,
+            updated_at: self.now,
+        }
+    }
+
+    /// The present, or just after the newest statement: what was given no time comes after all that is there.
+    fn next_time(&self, after: Option<Timestamp>) -> Timestamp {
+        let newest = self.space.record.as_ref().and_then(|record| record.newest).max(after);
+        let next = newest.map(|newest| Timestamp::from_micros(newest.as_micros().saturating_add(1)));
+        next.map_or(self.now, |next| next.max(self.now))
+    }
 }

@@ -1,9 +1,31 @@
 //! The fold: the state of a space from its statements, in the order of their own time.
+//!
+//! A ledger is changed by [`Ledger::step`] alone, and [`Ledger::fold`] is nothing but steps in order, so what is added
+//! one by one and what is folded at once agree. A step looks only at facts that stand and at those its statement names:
+//! a ledger that holds no others takes it just as well.
+
+mod deriving;
+mod index;
+mod inferring;
+mod instructions;
+mod keys;
+mod observing;
+mod ordering;
+mod resolving;
+mod ruling;
+mod standing;
+mod weighing;
+mod writing;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::authority::AuthorityOrder;
 use super::fact::Fact;
-use super::statement::{Ruling, Statement};
-use crate::state_layer::reading::Reading;
+use super::reading::Prepared;
+use super::statement::Statement;
+use crate::domain::id::FactUid;
+use index::Index;
+pub(super) use weighing::{Weight, weight};
 
 /// What folding goes by.
 #[derive(Debug, Clone)]
@@ -14,24 +36,81 @@ pub struct LedgerRules {
     pub time_sensitive_keys: Vec<String>,
 }
 
-/// The facts of a space, all of them.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// The facts of a space, all of them or those that stand.
+#[derive(Debug, Clone, Default)]
 pub struct Ledger {
     /// Facts, valid or not, by uid.
-    pub facts: std::collections::BTreeMap<crate::domain::id::FactUid, Fact>,
+    pub facts: BTreeMap<FactUid, Fact>,
+    /// Where to look for facts of a key, a label, a quoted value.
+    index: Index,
+    /// What facts were before they were first touched; none for those that were not there.
+    before: BTreeMap<FactUid, Option<Fact>>,
+    /// Where chains lead, remembered so that long ones are walked once.
+    shortcuts: BTreeMap<FactUid, FactUid>,
+    /// Facts as the rules of reading compare them, kept until they change.
+    prepared: BTreeMap<FactUid, Prepared>,
+}
+
+impl PartialEq for Ledger {
+    fn eq(&self, other: &Self) -> bool {
+        self.facts == other.facts
+    }
 }
 
 impl Ledger {
     /// The state after all these statements, whatever order they are given in.
     #[must_use]
-    pub fn fold(_statements: Vec<Statement>, _rules: &LedgerRules) -> Self {
-        Self::default()
+    pub fn fold(statements: Vec<Statement>, rules: &LedgerRules) -> Self {
+        let mut ledger = Self::default();
+        for statement in ordering::sorted(statements) {
+            ledger.step(statement, rules);
+        }
+        ledger
+    }
+
+    /// A ledger of facts as they stand, to go on from.
+    #[must_use]
+    pub fn of(facts: BTreeMap<FactUid, Fact>) -> Self {
+        let index = Index::of(&facts);
+        Self { facts, index, ..Self::default() }
     }
 
     /// Adds one statement that is no earlier than any before it.
-    pub fn step(&mut self, _statement: Statement, _rules: &LedgerRules) {}
+    pub fn step(&mut self, statement: Statement, rules: &LedgerRules) {
+        match statement {
+            Statement::Fact(fact) => self.write(fact, rules),
+            Statement::Reading(reading) => self.observe(&reading, rules),
+            Statement::Ruling(ruling) => self.rule(&ruling),
+        }
+    }
+
+    /// Adds several statements, none earlier than any in the ledger, in their own order.
+    pub fn extend(&mut self, statements: Vec<Statement>, rules: &LedgerRules) {
+        for statement in ordering::sorted(statements) {
+            self.step(statement, rules);
+        }
+    }
+
+    /// The facts that were derived from this one and stand: the dependencies read the other way (`derived_facts`).
+    #[must_use]
+    pub fn derived_from(&self, uid: &FactUid) -> Vec<FactUid> {
+        self.index.dependents(uid, &self.facts)
+    }
+
+    /// What the steps since this ledger was made have touched, with what was there before.
+    pub(super) fn into_changes(self) -> (BTreeMap<FactUid, Fact>, BTreeMap<FactUid, Option<Fact>>) {
+        (self.facts, self.before)
+    }
 }
 
-/// Keeps the imports of the outline honest.
-#[doc(hidden)]
-pub type Inputs = (Reading, Ruling);
+/// The facts derived from each of the given ones, read the other way from the dependencies they name.
+#[must_use]
+pub fn derived_facts<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> BTreeMap<FactUid, BTreeSet<FactUid>> {
+    let mut derived: BTreeMap<FactUid, BTreeSet<FactUid>> = BTreeMap::new();
+    for fact in facts {
+        for base in fact.depends_on.iter().filter_map(|dependency| dependency.uid.as_ref()) {
+            derived.entry(base.clone()).or_default().insert(fact.uid.clone());
+        }
+    }
+    derived
+}

@@ -1,0 +1,244 @@
+//! Folding statements into a space: what they change, as events, and what to say about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::id::{FactUid, SpaceId};
+use crate::domain::time::Timestamp;
+use crate::state_layer::event::{FactChange, SpaceEvent};
+use crate::state_layer::fact::{Cause, Change, Fact, Pointer, Standing};
+use crate::state_layer::ledger::{Ledger, LedgerRules};
+use crate::state_layer::operation::Effects;
+use crate::state_layer::space::Space;
+use crate::state_layer::statement::Statement;
+
+/// A fact before and after.
+#[derive(Debug)]
+pub(super) struct Changed {
+    before: Option<Fact>,
+    after: Fact,
+    /// Whether it goes: a fact made from a reading that, with what is known now, bears on another fact or on none.
+    unmade: bool,
+}
+
+/// Finds what statements change. The space itself is left as it is.
+///
+/// Statements later than all in the space are stepped in. With others everything is folded anew, which needs the whole
+/// space.
+pub(super) fn changes(space: &mut Space, statements: Vec<Statement>, rules: &LedgerRules) -> Vec<Changed> {
+    let newest = space.record.as_ref().and_then(|record| record.newest);
+    let late = statements.iter().any(|statement| newest.is_some_and(|newest| statement.at() <= newest));
+    if late && space.whole { refolded(space, statements, rules) } else { stepped(space, statements, rules) }
+}
+
+fn stepped(space: &mut Space, statements: Vec<Statement>, rules: &LedgerRules) -> Vec<Changed> {
+    let mut ledger = Ledger::of(std::mem::take(&mut space.facts));
+    ledger.extend(statements, rules);
+    let (mut facts, before) = ledger.into_changes();
+    let mut changed = Vec::new();
+    for (uid, before) in before {
+        let Some(after) = facts.remove(&uid) else { continue };
+        if let Some(before) = &before {
+            facts.insert(uid, before.clone());
+        }
+        if before.as_ref() != Some(&after) {
+            changed.push(Changed { before, after, unmade: false });
+        }
+    }
+    space.facts = facts;
+    changed
+}
+
+fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> Vec<Changed> {
+    let mut all = written(space);
+    // A deleted value cannot be read again, so folding anew may tell less than is known. Then only what the new
+    // statements make different is taken over.
+    let without = space.facts.values().any(Fact::is_deleted).then(|| Ledger::fold(all.clone(), rules));
+    all.extend(statements);
+    let mut ledger = Ledger::fold(all, rules);
+    let mut changed = Vec::new();
+    for (uid, before) in &space.facts {
+        if without.as_ref().is_some_and(|without| without.facts.get(uid) == ledger.facts.get(uid)) {
+            ledger.facts.remove(uid);
+            continue;
+        }
+        let Some(mut after) = ledger.facts.remove(uid) else {
+            changed.push(Changed { before: Some(before.clone()), after: gone(before), unmade: true });
+            continue;
+        };
+        after.history.clone_from(&before.history);
+        if after != *before {
+            changed.push(Changed { before: Some(before.clone()), after, unmade: false });
+        }
+    }
+    let known = |uid: &FactUid| without.as_ref().is_some_and(|without| without.facts.contains_key(uid));
+    let new = ledger.facts.into_iter().filter(|(uid, _)| !known(uid));
+    changed.extend(new.map(|(_, after)| Changed { before: None, after, unmade: false }));
+    changed
+}
+
+const BEARS_ELSEWHERE: &str = "with what is known now, what was heard bears on something else";
+
+fn gone(before: &Fact) -> Fact {
+    let standing = Standing::Superseded {
+        by: None,
+        cause: Cause::Observation,
+        reason: BEARS_ELSEWHERE.to_owned(),
+        since: before.at,
+    };
+    Fact { standing, contested: Vec::new(), review: None, ..before.clone() }
+}
+
+/// The statements that made a space. A fact made from a reading is not one, unless a fact of its key was deleted: the
+/// reading could no longer be seen to bear on that.
+pub(super) fn written(space: &Space) -> Vec<Statement> {
+    let deleted: BTreeMap<&FactUid, &str> =
+        space.facts.values().filter(|fact| fact.is_deleted()).map(|fact| (&fact.uid, fact.key.as_str())).collect();
+    let keys: BTreeSet<&str> = deleted.values().copied().collect();
+    let facts = space.facts.values().filter(|fact| fact.reading_id.is_none() || keys.contains(fact.key.as_str()));
+    let facts = facts.map(|fact| {
+        let mut as_written = fact.as_written();
+        if fact.reading_id.is_some() {
+            as_written.superseded = fact.superseded.iter().filter(|uid| deleted.contains_key(uid)).cloned().collect();
+        }
+        Statement::Fact(as_written)
+    });
+    facts
+        .chain(space.readings.values().cloned().map(Statement::Reading))
+        .chain(space.rulings.values().cloned().map(Statement::Ruling))
+        .collect()
+}
+
+/// How many more facts stand after the changes than before: what is put in force less what is put out.
+pub(super) fn growth(changed: &[Changed]) -> i64 {
+    let stands = |fact: Option<&Fact>| i64::from(fact.is_some_and(Fact::is_valid));
+    changed.iter().map(|change| stands(Some(&change.after)) - stands(change.before.as_ref())).sum()
+}
+
+/// The events of changes: facts that are new, in the given order, and then those that stand otherwise.
+pub(super) fn events(space_id: &SpaceId, changed: &[Changed], order: &[FactUid], at: Timestamp) -> Vec<SpaceEvent> {
+    let place = |uid: &FactUid| order.iter().position(|known| known == uid).unwrap_or(usize::MAX);
+    let mut new: Vec<&Changed> = changed.iter().filter(|change| is_new(change)).collect();
+    new.sort_by_cached_key(|change| (place(&change.after.uid), change.after.at, change.after.uid.clone()));
+    let written = new.into_iter().map(|change| {
+        let mut fact = change.after.clone();
+        if let Some((what, reason)) = first_change(&fact) {
+            fact.history.push(Change { what: what.to_owned(), reason, at });
+        }
+        SpaceEvent::FactWritten { fact }
+    });
+    let altered = changed.iter().filter(|change| !is_new(change)).filter_map(|change| {
+        let before = change.before.as_ref()?;
+        if change.unmade {
+            let (space_id, uid) = (space_id.clone(), before.uid.clone());
+            return Some(SpaceEvent::FactUnmade { space_id, uid, reason: BEARS_ELSEWHERE.to_owned() });
+        }
+        Some(SpaceEvent::FactChanged { space_id: space_id.clone(), change: fact_change(before, &change.after, at) })
+    });
+    written.chain(altered).collect()
+}
+
+/// Whether a fact is to be written as a whole: it was not there, or it was made from a reading and is another one now.
+fn is_new(change: &Changed) -> bool {
+    let written = |fact: &Fact| {
+        let mut fact = fact.as_written();
+        fact.superseded.clear();
+        if change.after.is_deleted() {
+            fact.value = serde_json::Value::Null;
+        }
+        fact
+    };
+    change.before.as_ref().is_none_or(|before| written(before) != written(&change.after))
+}
+
+fn first_change(fact: &Fact) -> Option<(&'static str, String)> {
+    match &fact.standing {
+        Standing::Superseded { reason, .. } => Some((Change::SUPERSEDED, reason.clone())),
+        Standing::Valid => fact
+            .contested
+            .first()
+            .map(|contest| (Change::CONTESTED, contest.reason.clone()))
+            .or_else(|| fact.review.as_ref().map(|_| (Change::NEEDS_REVIEW, FALLEN.to_owned()))),
+    }
+}
+
+const FALLEN: &str = "what it was derived from no longer stands";
+
+fn fact_change(before: &Fact, after: &Fact, at: Timestamp) -> FactChange {
+    let forget_value = after.is_deleted() && !before.is_deleted();
+    let (what, reason) = match (&before.standing, &after.standing) {
+        (_, Standing::Superseded { reason, .. }) if forget_value => (Change::DELETED, reason.clone()),
+        (was, Standing::Superseded { reason, .. }) if was != &after.standing => (Change::SUPERSEDED, reason.clone()),
+        (Standing::Superseded { .. }, Standing::Valid) => {
+            (Change::RESTORED, "what had replaced it stepped back".to_owned())
+        }
+        _ if after.contested.len() > before.contested.len() => {
+            let reason = after.contested.last().map(|contest| contest.reason.clone()).unwrap_or_default();
+            (Change::CONTESTED, reason)
+        }
+        _ if after.review.is_some() && after.review != before.review => (Change::NEEDS_REVIEW, FALLEN.to_owned()),
+        _ if after.contested != before.contested || after.review != before.review => {
+            (Change::SETTLED, "what spoke against it no longer does".to_owned())
+        }
+        _ => (Change::LINKED, "other facts refer to it otherwise".to_owned()),
+    };
+    FactChange {
+        uid: after.uid.clone(),
+        standing: after.standing.clone(),
+        contested: after.contested.clone(),
+        review: after.review.clone(),
+        superseded: after.superseded.clone(),
+        former: after.former.clone(),
+        depends_on: after.depends_on.clone(),
+        change: Change { what: what.to_owned(), reason, at },
+        forget_value,
+    }
+}
+
+/// What changes mean for the caller. `own` are the facts that were asked for themselves.
+pub(super) fn effects(changed: &[Changed], own: &[FactUid]) -> Effects {
+    let mut effects = Effects::default();
+    for Changed { before, after, .. } in changed {
+        let uid = after.uid.clone();
+        let stood = before.as_ref().is_some_and(Fact::is_valid);
+        match (&after.standing, before) {
+            (Standing::Superseded { reason, .. }, Some(_)) if stood => {
+                effects.superseded.push(uid.clone());
+                effects.reasons.push((uid.clone(), reason.clone()));
+            }
+            (Standing::Superseded { reason, .. }, None) => effects.reasons.push((uid.clone(), reason.clone())),
+            (Standing::Valid, Some(_)) if !stood => effects.restored.push(uid.clone()),
+            _ => {}
+        }
+        if before.is_none() && !own.contains(&uid) {
+            effects.created.push(uid.clone());
+        }
+        if before.as_ref().map_or(0, |before| before.contested.len()) < after.contested.len() {
+            effects.contested.push(uid.clone());
+            effects.reasons.extend(after.contested.last().map(|contest| (uid.clone(), contest.reason.clone())));
+        }
+        if after.review.is_some() && before.as_ref().and_then(|before| before.review.as_ref()) != after.review.as_ref() {
+            effects.reasons.push((uid.clone(), FALLEN.to_owned()));
+            effects.needs_review.push(uid);
+        }
+    }
+    effects
+}
+
+/// Names of new facts that nothing in the space answers to.
+pub(super) fn unresolved(space: &Space, uids: &[FactUid]) -> Vec<Pointer> {
+    let new: Vec<&Fact> = uids.iter().filter_map(|uid| space.facts.get(uid)).collect();
+    let mut open: Vec<Pointer> = Vec::new();
+    for fact in &new {
+        open.extend(fact.depends_on.iter().filter(|base| base.uid.is_none()).map(|base| base.pointer.clone()));
+        let Some(pointer) = &fact.supersedes else { continue };
+        let answers = |other: &Fact| {
+            other.uid != fact.uid && super::checking::answers_to(other, &pointer.0) && other.at <= fact.at
+        };
+        if fact.superseded.is_empty() && !space.facts.values().any(answers) {
+            open.push(pointer.clone());
+        }
+    }
+    open.sort_unstable();
+    open.dedup();
+    open
+}

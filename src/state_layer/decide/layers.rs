@@ -1,0 +1,219 @@
+//! The layers around the facts: description, identity, environment, working set, saved packs; and erasure.
+
+use super::checking::{MAX_NAME_BYTES, name_problem};
+use super::{Deciding, MAX_ITEMS, MAX_SIGNALS, MAX_WIDER};
+use crate::domain::canonical::canonical;
+use crate::domain::id::SpaceId;
+use crate::domain::time::Timestamp;
+use crate::state_layer::assembly::{ContextPack, SavedPack};
+use crate::state_layer::authority::Viewer;
+use crate::state_layer::event::SpaceEvent;
+use crate::state_layer::fact::{MAX_FORMER, MAX_FORMER_BYTES, MAX_VALUE_BYTES};
+use crate::state_layer::operation::SpaceAnswer;
+use crate::state_layer::refusal::SpaceRefusal;
+use crate::state_layer::space::{Access, Identity, Partition, Signal, WorkingItem};
+
+fn entry_invalid(member: &str, problem: &str) -> SpaceRefusal {
+    SpaceRefusal::EntryInvalid { member: member.to_owned(), problem: problem.to_owned() }
+}
+
+/// Checks a key and a value.
+fn entry(key: &str, member: &str, value: &serde_json::Value) -> Result<(), SpaceRefusal> {
+    if let Some(problem) = name_problem(key) {
+        return Err(entry_invalid("key", problem));
+    }
+    if key.len() > MAX_NAME_BYTES {
+        return Err(SpaceRefusal::EntryTooLarge { member: "key".to_owned(), limit: MAX_NAME_BYTES });
+    }
+    if canonical(value).len() > MAX_VALUE_BYTES {
+        return Err(SpaceRefusal::EntryTooLarge { member: member.to_owned(), limit: MAX_VALUE_BYTES });
+    }
+    Ok(())
+}
+
+/// A signal's value as text, as far as it is carried along.
+fn carried(value: &serde_json::Value) -> String {
+    let mut text = match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    text.truncate(text.floor_char_boundary(MAX_FORMER_BYTES));
+    text
+}
+
+impl Deciding<'_, '_> {
+    pub(super) fn describe(
+        &mut self,
+        partition: Option<&Partition>,
+        wider: &[SpaceId],
+        access: &Access,
+        if_revision: Option<u64>,
+    ) -> Result<SpaceAnswer, SpaceRefusal> {
+        let revision = self.space.record.as_ref().map_or(0, |record| record.revision);
+        if if_revision.is_some_and(|read| read != revision) {
+            return Err(SpaceRefusal::SpaceRevisionMismatch { revision });
+        }
+        if wider.len() > MAX_WIDER {
+            return Err(SpaceRefusal::EntryTooLarge { member: "wider".to_owned(), limit: MAX_WIDER });
+        }
+        if wider.contains(self.space_id) {
+            return Err(entry_invalid("wider", "a space is not wider than itself"));
+        }
+        let created = self.space.record.is_none();
+        let mut space = match &self.space.record {
+            Some(record) => {
+                if partition.is_some_and(|partition| *partition != record.partition) {
+                    return Err(SpaceRefusal::PartitionFixed { memory: memory(&record.partition).to_owned() });
+                }
+                record.clone()
+            }
+            None => self.fresh_record(partition.cloned().unwrap_or(Partition::User)),
+        };
+        space.wider = wider.to_vec();
+        space.access = access.clone();
+        if !created {
+            space.revision = space.revision.saturating_add(1);
+            space.updated_at = self.now;
+        }
+        self.happen(SpaceEvent::SpaceDescribed { space: space.clone() });
+        Ok(SpaceAnswer::Space { space: Box::new(space), created })
+    }
+
+    /// Sets who is served. It is read-only in a session: another person needs another space, unless nothing is in it.
+    pub(super) fn identify(&mut self, identity: &Identity) -> Result<SpaceAnswer, SpaceRefusal> {
+        if let Some(problem) = name_problem(&identity.user_id) {
+            return Err(entry_invalid("user_id", problem));
+        }
+        let created = self.space.record.is_none();
+        if let Some(record) = &self.space.record {
+            let other = record.identity.as_ref().is_some_and(|known| known.user_id != identity.user_id);
+            let empty = record.newest.is_none() && self.space.signals.is_empty() && self.space.items.is_empty();
+            if other && !empty {
+                return Err(SpaceRefusal::IdentityFixed);
+            }
+        }
+        self.ensure_space();
+        self.happen(SpaceEvent::IdentitySet { space_id: self.space_id.clone(), identity: identity.clone() });
+        let space = self.space.record.clone().ok_or(SpaceRefusal::SpaceNotFound)?;
+        Ok(SpaceAnswer::Space { space: Box::new(space), created })
+    }
+
+    /// Sets a signal; an older observation than the present one is kept out.
+    pub(super) fn set_signal(&mut self, signal: &Signal) -> Result<SpaceAnswer, SpaceRefusal> {
+        entry(&signal.key, "value", &signal.value)?;
+        let mut signal = signal.clone();
+        signal.former.clear();
+        match self.space.signals.get(&signal.key) {
+            Some(present) if present.observed_at > signal.observed_at => {
+                return Ok(SpaceAnswer::Signal { signal: present.clone(), accepted: false });
+            }
+            Some(present) => {
+                let text = carried(&signal.value);
+                let former = std::iter::once(carried(&present.value)).chain(present.former.iter().cloned());
+                for value in former {
+                    if value != text && !signal.former.contains(&value) && signal.former.len() < MAX_FORMER {
+                        signal.former.push(value);
+                    }
+                }
+            }
+            None if self.space.signals.len() >= MAX_SIGNALS => {
+                return Err(SpaceRefusal::SpaceFull { what: "signals".to_owned() });
+            }
+            None => {}
+        }
+        self.ensure_space();
+        self.happen(SpaceEvent::SignalSet { space_id: self.space_id.clone(), signal: signal.clone() });
+        Ok(SpaceAnswer::Signal { signal, accepted: true })
+    }
+
+    pub(super) fn remove_signal(&mut self, key: &str) -> SpaceAnswer {
+        if self.space.signals.contains_key(key) {
+            self.happen(SpaceEvent::SignalRemoved { space_id: self.space_id.clone(), key: key.to_owned() });
+        }
+        SpaceAnswer::Done
+    }
+
+    /// Sets a working item. Those that have expired go.
+    pub(super) fn set_item(&mut self, item: &WorkingItem) -> Result<SpaceAnswer, SpaceRefusal> {
+        entry(&item.key, "content", &item.content)?;
+        for (member, name) in [
+            ("item_type", Some(&item.item_type)),
+            ("task_id", item.task_id.as_ref()),
+            ("promote_as", item.promote_as.as_ref()),
+        ] {
+            if name.is_some_and(|name| name.len() > MAX_NAME_BYTES) {
+                return Err(SpaceRefusal::EntryTooLarge { member: member.to_owned(), limit: MAX_NAME_BYTES });
+            }
+        }
+        if let Some(problem) = item.promote_as.as_deref().and_then(name_problem) {
+            return Err(entry_invalid("promote_as", problem));
+        }
+        let expired: Vec<String> = self
+            .space
+            .items
+            .values()
+            .filter(|known| known.key != item.key && known.expires_at.is_some_and(|end| end <= self.now))
+            .map(|known| known.key.clone())
+            .collect();
+        let left = self.space.items.len().saturating_sub(expired.len());
+        if !self.space.items.contains_key(&item.key) && left >= MAX_ITEMS {
+            return Err(SpaceRefusal::SpaceFull { what: "working items".to_owned() });
+        }
+        let mut item = item.clone();
+        item.expires_at.get_or_insert(self.now.plus_seconds(self.rules.item_ttl_seconds));
+        self.ensure_space();
+        for key in expired {
+            let space_id = self.space_id.clone();
+            self.happen(SpaceEvent::ItemRemoved { space_id, key, reason: "expired".to_owned() });
+        }
+        self.happen(SpaceEvent::ItemSet { space_id: self.space_id.clone(), item: item.clone() });
+        Ok(SpaceAnswer::Item { item })
+    }
+
+    pub(super) fn remove_item(&mut self, key: &str) -> SpaceAnswer {
+        if self.space.items.contains_key(key) {
+            let (space_id, key) = (self.space_id.clone(), key.to_owned());
+            self.happen(SpaceEvent::ItemRemoved { space_id, key, reason: "removed".to_owned() });
+        }
+        SpaceAnswer::Done
+    }
+
+    pub(super) fn save_pack(
+        &mut self,
+        viewer: &Viewer,
+        as_of: Timestamp,
+        pack: &ContextPack,
+    ) -> Result<SpaceAnswer, SpaceRefusal> {
+        if self.space.record.is_none() {
+            return Err(SpaceRefusal::SpaceNotFound);
+        }
+        let saved = SavedPack {
+            pack_id: self.ids.pack(),
+            space_id: self.space_id.clone(),
+            viewer: viewer.clone(),
+            as_of,
+            created_at: self.now,
+            pack: pack.clone(),
+            policy: self.rules.policy.clone(),
+        };
+        self.happen(SpaceEvent::PackSaved { pack: saved.clone() });
+        Ok(SpaceAnswer::Pack { pack: Box::new(saved) })
+    }
+
+    pub(super) fn erase(&mut self) -> Result<SpaceAnswer, SpaceRefusal> {
+        if self.space.record.is_none() {
+            return Err(SpaceRefusal::SpaceNotFound);
+        }
+        let facts = u64::try_from(self.space.facts.len()).unwrap_or(u64::MAX);
+        self.happen(SpaceEvent::SpaceErased { space_id: self.space_id.clone(), facts });
+        Ok(SpaceAnswer::Done)
+    }
+}
+
+fn memory(partition: &Partition) -> &'static str {
+    match partition {
+        Partition::User => "user",
+        Partition::Capability { .. } => "capability",
+        Partition::Organization { .. } => "organization",
+    }
+}

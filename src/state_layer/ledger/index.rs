@@ -1,0 +1,192 @@
+//! Where to look: facts by what they are called, quote and depend on. Hashes prefilter; whoever asks compares.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::inferring;
+use crate::domain::id::FactUid;
+use crate::state_layer::fact::{Fact, Standing};
+use crate::state_layer::language::folding::plain;
+
+/// What an entry is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Facet {
+    /// A fact that stands, by its key.
+    Key,
+    /// A fact that stands, by its label.
+    Label,
+    /// A fact that no longer stands, by its key.
+    PastKey,
+    /// A fact that no longer stands, by its label.
+    PastLabel,
+    /// A fact that stands, by the stem that sibling keys share.
+    Stem,
+    /// A fact that stands, by its scope id.
+    Scope,
+    /// A fact that stands, by a fact it depends on.
+    Base,
+    /// A fact that stands, by a fact that contests it.
+    Contester,
+    /// A fact that stands, by a name it depends on and that nothing answers to yet.
+    Waiting,
+    /// A fact that stands, by a number or weekday in it.
+    Value,
+    /// A fact that stands, by its first two words.
+    Opening,
+}
+
+/// FNV-1a, 64 bits: fast, the same everywhere, and never trusted to tell two texts apart.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hashed(u64);
+
+impl Hashed {
+    pub(super) fn new(facet: Facet) -> Self {
+        Self(0xcbf2_9ce4_8422_2325).byte(facet as u8)
+    }
+
+    fn byte(self, byte: u8) -> Self {
+        Self((self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    }
+
+    pub(super) fn text(self, text: &str) -> Self {
+        text.bytes().fold(self, Self::byte)
+    }
+
+    /// A text without case and accents.
+    pub(super) fn plain(self, text: &str) -> Self {
+        text.chars().map(plain).flat_map(|letter| u32::from(letter).to_le_bytes()).fold(self, Self::byte)
+    }
+
+    pub(super) fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// The index of a ledger.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Index {
+    uids: Vec<FactUid>,
+    slots: BTreeMap<FactUid, u32>,
+    /// Hash, time for past names and nothing for others, fact.
+    entries: BTreeSet<(u64, i64, u32)>,
+}
+
+impl Index {
+    /// An index of facts as they stand.
+    pub(super) fn of(facts: &BTreeMap<FactUid, Fact>) -> Self {
+        let mut index = Self::default();
+        let mut entries = Vec::with_capacity(facts.len() * 6);
+        for fact in facts.values() {
+            let slot = index.slot(&fact.uid);
+            each_entry(fact, |hash, at| entries.push((hash, at, slot)));
+        }
+        entries.sort_unstable();
+        index.entries = entries.into_iter().collect();
+        index
+    }
+
+    fn slot(&mut self, uid: &FactUid) -> u32 {
+        if let Some(slot) = self.slots.get(uid) {
+            return *slot;
+        }
+        let slot = u32::try_from(self.uids.len()).unwrap_or(u32::MAX);
+        self.uids.push(uid.clone());
+        self.slots.insert(uid.clone(), slot);
+        slot
+    }
+
+    /// Takes a fact in as it stands.
+    pub(super) fn add(&mut self, fact: &Fact) {
+        let slot = self.slot(&fact.uid);
+        let entries = &mut self.entries;
+        each_entry(fact, |hash, at| {
+            entries.insert((hash, at, slot));
+        });
+    }
+
+    /// Forgets a fact as it stands.
+    pub(super) fn remove(&mut self, fact: &Fact) {
+        let slot = self.slot(&fact.uid);
+        let entries = &mut self.entries;
+        each_entry(fact, |hash, at| {
+            entries.remove(&(hash, at, slot));
+        });
+    }
+
+    fn of_hash(&self, hash: u64) -> impl Iterator<Item = (i64, &FactUid)> {
+        self.entries
+            .range((hash, i64::MIN, 0)..=(hash, i64::MAX, u32::MAX))
+            .filter_map(|(_, at, slot)| Some((*at, self.uids.get(usize::try_from(*slot).ok()?)?)))
+    }
+
+    /// The facts filed under a text; some may be filed there by chance.
+    pub(super) fn of_text(&self, facet: Facet, text: &str) -> impl Iterator<Item = &FactUid> {
+        self.of_hash(Hashed::new(facet).text(text).get()).map(|(_, uid)| uid)
+    }
+
+    /// The facts filed under a hash; some may be filed there by chance.
+    pub(super) fn of_hashed(&self, hashed: Hashed) -> impl Iterator<Item = &FactUid> {
+        self.of_hash(hashed.get()).map(|(_, uid)| uid)
+    }
+
+    /// Facts of a name that no longer stand, the latest first.
+    pub(super) fn past(&self, facet: Facet, name: &str) -> impl Iterator<Item = (i64, &FactUid)> {
+        let hash = Hashed::new(facet).text(name).get();
+        self.entries
+            .range((hash, i64::MIN, 0)..=(hash, i64::MAX, u32::MAX))
+            .rev()
+            .filter_map(|(_, at, slot)| Some((*at, self.uids.get(usize::try_from(*slot).ok()?)?)))
+    }
+
+    /// The facts that depend on a fact and stand, in no order of meaning.
+    pub(super) fn dependents(&self, uid: &FactUid, facts: &BTreeMap<FactUid, Fact>) -> Vec<FactUid> {
+        self.of_text(Facet::Base, uid.as_str())
+            .filter(|dependent| facts.get(*dependent).is_some_and(|fact| bases(fact).any(|base| base == uid)))
+            .cloned()
+            .collect()
+    }
+}
+
+/// The facts of its own space that a fact depends on, as far as they are known.
+pub(super) fn bases(fact: &Fact) -> impl Iterator<Item = &FactUid> {
+    fact.depends_on.iter().filter(|dependency| dependency.space.is_none()).filter_map(|dependency| dependency.uid.as_ref())
+}
+
+/// Names of its own space that a fact depends on and that nothing answers to.
+fn waiting(fact: &Fact) -> impl Iterator<Item = &str> {
+    fact.depends_on
+        .iter()
+        .filter(|dependency| dependency.space.is_none() && dependency.uid.is_none())
+        .map(|dependency| dependency.pointer.0.as_str())
+}
+
+fn each_entry(fact: &Fact, mut file: impl FnMut(u64, i64)) {
+    let of = |facet: Facet, text: &str| Hashed::new(facet).text(text).get();
+    if let Standing::Superseded { .. } = fact.standing {
+        let at = fact.at.as_micros();
+        file(of(Facet::PastKey, &fact.key), at);
+        if let Some(label) = &fact.label {
+            file(of(Facet::PastLabel, label.as_str()), at);
+        }
+        return;
+    }
+    file(of(Facet::Key, &fact.key), 0);
+    if let Some(label) = &fact.label {
+        file(of(Facet::Label, label.as_str()), 0);
+    }
+    if let Some(stem) = super::keys::sibling_stem(&fact.key) {
+        file(of(Facet::Stem, stem), 0);
+    }
+    if let Some(scope_id) = &fact.scope_id {
+        file(of(Facet::Scope, scope_id), 0);
+    }
+    for base in bases(fact) {
+        file(of(Facet::Base, base.as_str()), 0);
+    }
+    for name in waiting(fact) {
+        file(of(Facet::Waiting, name), 0);
+    }
+    for contest in &fact.contested {
+        file(of(Facet::Contester, contest.by.as_str()), 0);
+    }
+    inferring::each_mark(fact, |hashed| file(hashed.get(), 0));
+}

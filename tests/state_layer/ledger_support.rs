@@ -1,0 +1,265 @@
+//! What the tests of ledger and decisions share: facts, spaces and a clock that stands still.
+
+use std::collections::BTreeMap;
+
+use cscp::domain::id::{Entropy, FactLabel, FactUid, Ids, SpaceId};
+use cscp::domain::operation::CredentialKind;
+use cscp::domain::policy::PolicyRef;
+use cscp::domain::time::Timestamp;
+use cscp::state_layer::authority::AuthorityOrder;
+use cscp::state_layer::decide::{SpaceDecision, SpaceRules, decide};
+use cscp::state_layer::fact::{Fact, FactScope, MemoryType, Pointer, Source, Standing};
+use cscp::state_layer::ledger::LedgerRules;
+use cscp::state_layer::operation::{
+    Effects, NewFact, SpaceAction, SpaceAnswer, SpaceOperation, Writer, WriterStanding,
+};
+use cscp::state_layer::refusal::SpaceRefusal;
+use cscp::state_layer::space::{Space, SpaceRecord};
+use serde_json::Value;
+
+/// Bytes that differ each time and are the same in each run.
+pub struct Counting(pub u64);
+
+impl Entropy for Counting {
+    fn bytes(&mut self) -> [u8; 32] {
+        self.0 += 1;
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.0.to_be_bytes());
+        bytes
+    }
+}
+
+pub fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000)
+}
+
+pub fn uid(number: u64) -> FactUid {
+    FactUid::parse(&format!("fct_{number:032x}")).unwrap()
+}
+
+pub fn ledger_rules() -> LedgerRules {
+    LedgerRules { order: AuthorityOrder::default(), time_sensitive_keys: vec!["stock_price".to_owned()] }
+}
+
+/// A fact as it is written.
+pub fn fact(number: u64, key: &str, value: &str, seconds: i64) -> Fact {
+    Fact {
+        uid: uid(number),
+        label: None,
+        key: key.to_owned(),
+        value: Value::String(value.to_owned()),
+        source: Source { kind: "user".to_owned(), ..Source::default() },
+        writer_id: None,
+        at: at(seconds),
+        recorded_at: at(0),
+        scope: FactScope::Global,
+        scope_id: None,
+        memory_type: MemoryType::User,
+        abstraction: None,
+        constraint: None,
+        restricted_to: Vec::new(),
+        supersedes: None,
+        reason: None,
+        superseded: Vec::new(),
+        depends_on: Vec::new(),
+        reading_id: None,
+        standing: Standing::Valid,
+        contested: Vec::new(),
+        review: None,
+        former: Vec::new(),
+        history: Vec::new(),
+    }
+}
+
+pub fn new_fact(key: &str, value: &str) -> NewFact {
+    NewFact {
+        label: None,
+        key: key.to_owned(),
+        value: Value::String(value.to_owned()),
+        source: Source { kind: "user".to_owned(), ..Source::default() },
+        at: None,
+        scope: None,
+        scope_id: None,
+        memory_type: None,
+        abstraction: None,
+        is_constraint: None,
+        constraint_type: None,
+        restricted_to: Vec::new(),
+        supersedes: None,
+        reason: None,
+        depends_on: Vec::new(),
+        require_targets: false,
+    }
+}
+
+pub fn pointer(name: &str) -> Option<Pointer> {
+    Some(Pointer(name.to_owned()))
+}
+
+pub fn label(text: &str) -> Option<FactLabel> {
+    Some(FactLabel::new(text).unwrap())
+}
+
+/// A space, its clock and its ids. It is loaded as a whole unless it is told otherwise.
+pub struct World {
+    pub space: Space,
+    pub space_id: SpaceId,
+    pub now: Timestamp,
+    pub entropy: Counting,
+    pub writer: Writer,
+    pub standing: WriterStanding,
+    pub wider: Vec<(SpaceRecord, Vec<Fact>)>,
+    /// Load only what a decision needs, as storage does.
+    pub sparse: bool,
+    /// What is kept while only a part is loaded.
+    pub kept: Space,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self {
+            space: Space { whole: true, ..Space::default() },
+            space_id: SpaceId::new("s1").unwrap(),
+            now: at(0),
+            entropy: Counting(0),
+            writer: Writer { credential: CredentialKind::Handler, principal_id: None },
+            standing: WriterStanding::default(),
+            wider: Vec::new(),
+            sparse: false,
+            kept: Space::default(),
+        }
+    }
+
+    /// One that is loaded for each decision as storage loads it.
+    pub fn sparse() -> Self {
+        Self { sparse: true, ..Self::new() }
+    }
+
+    pub fn act(&mut self, action: SpaceAction) -> SpaceDecision {
+        let policy = PolicyRef { pack_id: "p".to_owned(), version: "1.0.0".to_owned(), hash: "sha256:0".to_owned() };
+        let rules = SpaceRules {
+            ledger: ledger_rules(),
+            policy: &policy,
+            writer: self.standing.clone(),
+            wider: self.wider.clone(),
+            item_ttl_seconds: 60,
+        };
+        let operation = SpaceOperation { space_id: self.space_id.clone(), writer: self.writer.clone(), action };
+        if self.sparse {
+            self.load(&operation);
+        }
+        let before = self.space.clone();
+        let mut ids = Ids::new(self.now, &mut self.entropy);
+        let decision = decide(&mut self.space, &self.space_id, &operation, &rules, self.now, &mut ids);
+        let mut replayed = before.clone();
+        for event in &decision.events {
+            replayed.apply(self.now, event);
+        }
+        assert_eq!(replayed, self.space, "the state is the fold of the events");
+        if decision.result.is_err() {
+            assert_eq!(before, self.space, "a refusal changes nothing");
+            assert!(decision.events.is_empty(), "a refusal is no event");
+        }
+        if self.sparse {
+            self.store(&decision);
+        }
+        decision
+    }
+
+    /// Loads what the operation needs and no more.
+    fn load(&mut self, operation: &SpaceOperation) {
+        let needs = operation.needs();
+        let newest = self.kept.record.as_ref().and_then(|record| record.newest);
+        let whole = needs.is_whole(newest);
+        self.space = self.kept.clone();
+        self.space.whole = whole;
+        if whole {
+            return;
+        }
+        self.space.readings.clear();
+        self.space.rulings.clear();
+        let mut wanted: Vec<FactUid> = Vec::new();
+        for name in &needs.named {
+            let name = name.0.as_str();
+            let newest_by = |calls: &dyn Fn(&Fact) -> bool| {
+                self.kept.facts.values().filter(|fact| !fact.is_valid() && calls(fact)).max_by_key(|fact| fact.at)
+            };
+            wanted.extend(FactUid::parse(name));
+            wanted.extend(newest_by(&|fact| fact.key == name).map(|fact| fact.uid.clone()));
+            wanted.extend(
+                newest_by(&|fact| fact.label.as_ref().is_some_and(|label| label.as_str() == name))
+                    .map(|fact| fact.uid.clone()),
+            );
+        }
+        let mut named: BTreeMap<FactUid, Fact> = BTreeMap::new();
+        while let Some(uid) = wanted.pop() {
+            let Some(fact) = self.kept.facts.get(&uid).filter(|_| !named.contains_key(&uid)) else { continue };
+            if let Standing::Superseded { by: Some(by), .. } = &fact.standing {
+                wanted.push(by.clone());
+            }
+            named.insert(uid, fact.clone());
+        }
+        self.space.facts.retain(|_, fact| fact.is_valid());
+        self.space.facts.extend(named);
+    }
+
+    /// Writes what was touched and no more.
+    fn store(&mut self, decision: &SpaceDecision) {
+        assert_eq!(decision.result.is_err() || decision.events.is_empty(), self.space.touched == Default::default());
+        self.kept.record.clone_from(&self.space.record);
+        for uid in &self.space.touched.facts {
+            match self.space.facts.get(uid) {
+                Some(fact) => drop(self.kept.facts.insert(uid.clone(), fact.clone())),
+                None => drop(self.kept.facts.remove(uid)),
+            }
+        }
+        for id in &self.space.touched.readings {
+            self.kept.readings.insert(id.clone(), self.space.readings[id].clone());
+        }
+        for id in &self.space.touched.rulings {
+            self.kept.rulings.insert(id.clone(), self.space.rulings[id].clone());
+        }
+        self.space.touched = Default::default();
+    }
+
+    /// All facts, loaded or not.
+    pub fn all(&self) -> &BTreeMap<FactUid, Fact> {
+        if self.sparse { &self.kept.facts } else { &self.space.facts }
+    }
+
+    pub fn done(&mut self, action: SpaceAction) -> SpaceAnswer {
+        self.act(action).result.unwrap()
+    }
+
+    pub fn refused(&mut self, action: SpaceAction) -> SpaceRefusal {
+        self.act(action).result.unwrap_err()
+    }
+
+    pub fn write(&mut self, facts: Vec<NewFact>) -> (Vec<Fact>, Effects) {
+        match self.done(SpaceAction::Write(facts)) {
+            SpaceAnswer::Facts { facts, effects } => (facts, effects),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn write_one(&mut self, fact: NewFact) -> Fact {
+        self.write(vec![fact]).0.remove(0)
+    }
+
+    /// Texts of facts that stand, by key.
+    pub fn standing(&self) -> Vec<(String, String)> {
+        let mut standing: Vec<_> = self
+            .all()
+            .values()
+            .filter(|fact| fact.is_valid())
+            .map(|fact| (fact.key.clone(), fact.text()))
+            .collect();
+        standing.sort();
+        standing
+    }
+
+    pub fn of_key(&self, key: &str) -> &Fact {
+        self.all().values().filter(|fact| fact.key == key).max_by_key(|fact| (fact.is_valid(), fact.at)).unwrap()
+    }
+}

@@ -219,7 +219,7 @@ fn needed(facts: &BTreeMap<FactUid, Fact>, statement: &Statement) -> BTreeMap<Fa
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
     fn the_order_of_arrival_does_not_matter(

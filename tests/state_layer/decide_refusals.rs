@@ -239,7 +239,7 @@ fn dependencies_point_to_the_same_or_a_wider_partition() {
     world.done(describe(Some(capability()), None));
     let mut other = world.space.record.clone().unwrap();
     other.space_id = SpaceId::new("narrow").unwrap();
-    other.partition = Partition::User;
+    other.partition = Partition::User { owner_id: None };
     let mut wide = other.clone();
     wide.space_id = SpaceId::new("wide").unwrap();
     wide.partition = Partition::Organization { organization: "o".to_owned() };
@@ -267,7 +267,7 @@ fn a_space_keeps_its_partition_its_person_and_its_revision() {
     assert_eq!(world.refused(describe(None, Some(0))), SpaceRefusal::SpaceRevisionMismatch { revision: 1 });
     world.done(describe(None, Some(1)));
     assert_eq!(world.refused(describe(Some(capability()), None)), SpaceRefusal::PartitionFixed { memory: "user".to_owned() });
-    world.done(describe(Some(Partition::User), None));
+    world.done(describe(Some(Partition::User { owner_id: None }), None));
     world.done(person("u1"));
     world.done(person("u2"));
     world.write_one(new_fact("a", "1"));

@@ -23,9 +23,9 @@ const SIGNS: &[(&str, &str)] = &[
 fn currency(word: &str) -> Option<&'static str> {
     Some(match word {
         "€" | "eur" | "euro" | "euros" => "€",
-        "$" | "usd" | "dollar" | "dollars" | "dolar" | "dolares" | "bucks" | "us$" => "$",
+        "$" | "usd" | "dollar" | "dollars" | "dolar" | "dolares" | "bucks" | "us$" | "peso" | "pesos" | "mxn"
+        | "ars" | "clp" | "soles" => "$",
         "reais" | "brl" | "conto" | "contos" | "pila" => "R$",
-        "peso" | "pesos" | "mxn" | "ars" | "clp" | "soles" => "$",
         "£" | "gbp" | "pounds" => "£",
         _ => return None,
     })

@@ -246,12 +246,13 @@ fn add_terms(word: &Word, small: bool, found: &mut Vec<String>) {
 /// The stems of a subject: up to the word that opens a part which only describes it.
 fn head_stems(clause: &Clause, span: &Span, new: &Span) -> Vec<String> {
     let mut found = Vec::new();
+    let mut before = Vec::new();
     let mut content = false;
     for at in span.clone() {
         let Some(word) = clause.word(at) else { break };
         if word.sign || new.contains(&at) {
             if content && word.is(',') {
-                found.clear();
+                before = std::mem::take(&mut found);
                 content = false;
             }
             continue;
@@ -259,7 +260,8 @@ fn head_stems(clause: &Clause, span: &Span, new: &Span) -> Vec<String> {
         content |= !clause.small(at);
         add_terms(word, clause.small(at), &mut found);
     }
-    found
+    // "the grant came, it was awarded": a part without words of its own is about the part before it.
+    if content { found } else { before.into_iter().chain(found).collect() }
 }
 
 /// What a sentence is narrowed to by its opening: "for the legal brief, use …".

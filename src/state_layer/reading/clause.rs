@@ -302,8 +302,8 @@ fn is_unit(word: &str) -> bool {
 /// Whether a longer phrase of one class hides a word of another inside it.
 fn outranks(longer: Sign, inner: Sign) -> bool {
     use Sign::{
-        Add, Ask, Back, Choose, Correct, End, From, Hearsay, If, Instead, Is, Keep, Move, NoLonger, NoNeed, Not, Now,
-        Once, Other, Over, Past, Relation, Request, Status, Swap, To, Wish,
+        Add, Ask, Back, Choose, Correct, End, From, Hearsay, If, Instead, Is, Keep, Leave, Move, NoLonger, NoNeed, Not,
+        Now, Once, Other, Over, Past, Relation, Request, Status, Swap, To, Wish,
     };
     match longer {
         Request => matches!(inner, Wish | Ask | Is),
@@ -311,6 +311,7 @@ fn outranks(longer: Sign, inner: Sign) -> bool {
             inner,
             Other | Relation | Wish | Not | Is | Move | Status | End | Swap | Choose | Ask | NoNeed | Now
         ),
+        Leave => matches!(inner, Hearsay | Keep | Ask | Past),
         NoNeed => matches!(inner, Move | End | Status | Swap | Not | Choose),
         NoLonger => matches!(inner, Not | Status | Keep),
         Instead => matches!(inner, To | From | Move | Swap),

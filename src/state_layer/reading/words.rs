@@ -69,8 +69,8 @@ const TELLING: &[(Tongue, &str)] = &[
     ),
     (
         Tongue::English,
-        "the a an of to in for with is are was it we i you my our now not and on at be that this has have from will they your its it's \
-        i'm we're by as but so please make no go can do does let's there me been instead actually",
+        "the an of to in for with is are was it we i you my our now not and at be that this has have from will they your its it's \
+        i'm we're by but please make go can does let's there been instead actually",
     ),
 ];
 

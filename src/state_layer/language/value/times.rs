@@ -17,6 +17,14 @@ pub(super) fn time(chunks: &[Chunk<'_>]) -> Option<Read> {
         "a" if chunks.get(1).is_some_and(|word| word.plain == "las") => return spoken(chunks, 2),
         _ => {}
     }
+    if let Some((from, until)) = first.plain.split_once('-') {
+        // "7am-9pm"
+        let one =
+            |plain: &str| clock(&[Chunk { plain: plain.to_owned(), ..first.clone() }]).map(|(minutes, _)| minutes);
+        let (from, until) = (one(from)?, one(until)?);
+        let form = |minutes: u16| format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60);
+        return Some((ValueKind::Time, format!("{}-{}", form(from), form(until)), 1));
+    }
     let (minutes, taken) = clock(chunks)?;
     let (minutes, more) = half_of_day(minutes, chunks.get(taken..).unwrap_or_default());
     read(minutes, taken + more)

@@ -89,9 +89,9 @@ async fn run(options: &Options) -> Result<(), String> {
         for timeline in chosen(&all, options) {
             let noisy = (options.noise > 0).then(|| with_noise(timeline, &all, options.noise));
             let timeline = noisy.as_ref().unwrap_or(timeline);
-            replay(&server, timeline, options, &mut measured).await.map_err(|what| {
-                format!("timeline {}: {what}", timeline["id"].as_str().unwrap_or("without an id"))
-            })?;
+            replay(&server, timeline, options, &mut measured)
+                .await
+                .map_err(|what| format!("timeline {}: {what}", timeline["id"].as_str().unwrap_or("without an id")))?;
         }
     }
     report(options, &measured);
@@ -111,12 +111,7 @@ fn chosen<'t>(all: &'t [Value], options: &Options) -> Vec<&'t Value> {
     all.iter().filter(wanted).collect()
 }
 
-async fn replay(
-    server: &Server,
-    timeline: &Value,
-    options: &Options,
-    measured: &mut Measured,
-) -> Result<(), String> {
+async fn replay(server: &Server, timeline: &Value, options: &Options, measured: &mut Measured) -> Result<(), String> {
     let mut memory = Memory::open(server, timeline).await?;
     let events = timeline["events"].as_array().map(Vec::as_slice).unwrap_or_default();
     for (place, event) in events.iter().enumerate() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::timeline::list;
+use super::timeline::list;
 
 /// How many of the latest turns go with a pack request.
 const RECENT_TURNS: usize = 50;
@@ -51,7 +51,8 @@ impl Server {
                 tokio::time::sleep(Duration::from_millis(250)).await;
                 continue;
             }
-            let value: Value = answer.json().await.map_err(|_| format!("{method} {path} answered {status} without JSON"))?;
+            let value: Value =
+                answer.json().await.map_err(|_| format!("{method} {path} answered {status} without JSON"))?;
             if !status.is_success() {
                 return Err(format!("{method} {path} answered {status}: {value}"));
             }

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::score::explicit_gold;
-use crate::timeline::list;
+use super::score::explicit_gold;
+use super::timeline::list;
 
 /// Counts over all timelines.
 #[derive(Debug, Default)]

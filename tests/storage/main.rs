@@ -22,6 +22,7 @@ mod postgres;
 mod processes;
 mod races;
 mod server;
+mod space_races;
 mod spaces;
 mod tampering;
 mod upgrade;

@@ -15,12 +15,10 @@ pub(super) fn core_text(text: &str) -> String {
 /// A fact's text without what it says of the past. A fact that stands is never emptied: where nothing else remains,
 /// it is left as it is.
 pub(super) fn clean_fact(text: &str, dead: &DeadValues, language: Language) -> String {
-    if !text.contains('(') && !dead.may_touch(text) {
-        return text.to_owned();
+    if !dead.may_touch(text) {
+        return if text.contains('(') { without(text, is_past) } else { text.to_owned() };
     }
-    let text = without(text, |aside| {
-        begins(&spaced(&words(aside)), &ASIDE).is_some() || !dead.spans(&Said::new(aside, language), true).is_empty()
-    });
+    let text = without(text, |aside| is_past(aside) || !dead.spans(&Said::new(aside, language), true).is_empty());
     let parts = sentences(&text);
     let kept: Vec<String> = parts.iter().filter_map(|part| clean_sentence(part, dead, language, true)).collect();
     let cleaned = tidy(&kept.concat());
@@ -31,6 +29,11 @@ pub(super) fn clean_fact(text: &str, dead: &DeadValues, language: Language) -> S
     let kept: Vec<String> = clauses.iter().filter_map(|clause| clean_sentence(clause, dead, language, true)).collect();
     let cleaned = tidy(&kept.concat());
     if cleaned.is_empty() { tidy(&text) } else { cleaned }
+}
+
+/// Whether an aside speaks of what was so before.
+fn is_past(aside: &str) -> bool {
+    begins(&spaced(&words(aside)), &ASIDE).is_some()
 }
 
 /// A sentence of a conversation without what is dead in it; none where that is what it says.

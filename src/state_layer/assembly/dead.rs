@@ -18,6 +18,8 @@ use crate::state_layer::language::value::{ValueKind, values};
 
 /// The most dead values that are looked for in one pack; the newest of the most relevant facts come first.
 const MAX_DEAD: usize = 4096;
+/// A text of so many words that carry meaning is a statement rather than a value.
+const STATEMENT: usize = 5;
 /// The most words of one dead phrase.
 const MAX_WORDS: usize = 120;
 
@@ -116,7 +118,7 @@ impl DeadValues {
         }
         let (old_figures, now_figures): (Vec<Figure>, BTreeSet<Figure>) =
             (figures(tag.body).collect(), figures(now).collect());
-        if !self.is_related(key, old_key, (&old_words, &old_figures), (&now_words, &now_figures)) {
+        if !self.is_related((key, old_key), (&old_words, &old_figures), (&now_words, &now_figures)) {
             return;
         }
         let mut topic = format!("{key} {} {now} {}", old_key.unwrap_or_default(), tag.body);
@@ -164,11 +166,12 @@ impl DeadValues {
     pub fn may_touch(&self, text: &str) -> bool {
         !self.is_empty()
             && words(text).iter().any(|Word { form, .. }| {
-                self.phrases.contains_key(form)
-                    || self.names.contains_key(form)
-                    || self.figure_words.contains(form)
-                    || first_digit(form) & self.first_digits != 0
+                self.phrases.contains_key(form) || self.names.contains_key(form) || self.may_be_figure(form)
             })
+    }
+
+    fn may_be_figure(&self, form: &str) -> bool {
+        first_digit(form) & self.first_digits != 0 || self.figure_words.contains(form)
     }
 
     fn note(&mut self, because: Because, topic: String) -> usize {
@@ -176,19 +179,21 @@ impl DeadValues {
         self.dead.len() - 1
     }
 
-    /// Whether one value is about what the other is about, so that it can have replaced it. A pointer alone does not
-    /// say so: programs number statements and let each name the one before it.
+    /// Whether one value can have replaced the other in what it says, too. A pointer alone does not say so: programs
+    /// number the statements of a conversation and let each name the one before it. Such statements are long, have
+    /// keys of their own, give no values of one kind and share few words.
     fn is_related(
         &self,
-        key: &str,
-        old_key: Option<&str>,
+        keys: (&str, Option<&str>),
         old: (&[Word], &[Figure]),
         now: (&[Word], &BTreeSet<Figure>),
     ) -> bool {
-        let lineage = old_key.is_none_or(|old_key| base_key(old_key) == base_key(key));
-        let kinds = || old.1.iter().any(|(kind, _)| now.1.iter().any(|(other, _)| other == kind));
-        let stems = || stem_set(old.0, self.language()).intersection(&stem_set(now.0, self.language())).count();
-        lineage || stems() >= 2 || (kinds() && stems() >= 1)
+        let lineage = keys.1.is_none_or(|old_key| base_key(old_key) == base_key(keys.0));
+        if lineage || old.1.iter().any(|(kind, _)| now.1.iter().any(|(other, _)| other == kind)) {
+            return true;
+        }
+        let (old, now) = (stem_set(old.0, self.language()), stem_set(now.0, self.language()));
+        old.len().min(now.len()) < STATEMENT || old.intersection(&now).count() * 2 >= old.len()
     }
 
     /// Notes the sentences of a dead text as phrases.
@@ -244,7 +249,10 @@ impl DeadValues {
                 }
             }
         }
-        for value in &said.values {
+        if self.figures.is_empty() || !said.words.iter().any(|word| self.may_be_figure(&word.form)) {
+            return spans;
+        }
+        for value in said.values() {
             let figure = (value.kind, value.canonical.clone());
             let sure = is_specific(&figure) && !self.shared.contains(&figure);
             for index in self.figures.get(&figure).into_iter().flatten() {

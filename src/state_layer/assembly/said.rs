@@ -1,5 +1,6 @@
 //! A sentence taken apart: its words with their places, its stems, its typed values.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -22,18 +23,25 @@ pub(super) struct Said<'a> {
     pub text: &'a str,
     /// Its words, in order.
     pub words: Vec<Word>,
-    /// The stems of those that carry meaning.
-    pub stems: BTreeSet<String>,
-    /// Its typed values.
-    pub values: Vec<TypedValue>,
+    language: Language,
+    stems: OnceCell<BTreeSet<String>>,
+    values: OnceCell<Vec<TypedValue>>,
 }
 
 impl<'a> Said<'a> {
     /// Takes a text apart.
     pub fn new(text: &'a str, language: Language) -> Self {
-        let words = words(text);
-        let stems = stem_set(&words, language);
-        Self { text, words, stems, values: values(text) }
+        Self { text, words: words(text), language, stems: OnceCell::new(), values: OnceCell::new() }
+    }
+
+    /// The stems of the words that carry meaning; made when they are first asked for.
+    pub fn stems(&self) -> &BTreeSet<String> {
+        self.stems.get_or_init(|| stem_set(&self.words, self.language))
+    }
+
+    /// The typed values; read when they are first asked for.
+    pub fn values(&self) -> &[TypedValue] {
+        self.values.get_or_init(|| values(self.text))
     }
 
     /// The words in a row, between single spaces: ` we moved to $50 `.

@@ -10,7 +10,7 @@ use super::said::{Said, stem_set, words};
 use super::{Omission, Turn};
 use crate::domain::time::Timestamp;
 use crate::state_layer::language::tags::tagged;
-use crate::state_layer::language::terms::{Language, folded, sentences};
+use crate::state_layer::language::terms::{Language, Stemming, folded, sentences};
 use crate::state_layer::language::value::{ValueKind, values};
 
 /// The most turns that are read, newest first.
@@ -25,6 +25,7 @@ type Figures = BTreeSet<(ValueKind, String)>;
 #[derive(Debug)]
 pub(super) struct Printed {
     language: Language,
+    of_the_message: BTreeSet<String>,
     lines: Vec<Figures>,
     stems: HashMap<String, Vec<usize>>,
 }
@@ -32,7 +33,14 @@ pub(super) struct Printed {
 impl Printed {
     /// Nothing yet.
     pub fn new(language: Language) -> Self {
-        Self { language, lines: Vec::new(), stems: HashMap::new() }
+        let stemming = Stemming::of(language);
+        let of_the_message = OF_THE_MESSAGE.iter().filter_map(|word| stemming.stem(word)).collect();
+        Self { language, of_the_message, lines: Vec::new(), stems: HashMap::new() }
+    }
+
+    /// The stems of a sentence that speak of the matter.
+    fn meant<'s>(&self, said: &'s Said<'_>) -> Vec<&'s String> {
+        said.stems().iter().filter(|stem| !self.of_the_message.contains(*stem)).collect()
     }
 
     /// Adds a line.
@@ -46,8 +54,7 @@ impl Printed {
 
     /// Whether one line says already what a sentence says: three quarters of its words and all of its values.
     fn says(&self, said: &Said<'_>) -> bool {
-        let of_the_message = |stem: &&String| OF_THE_MESSAGE.iter().any(|word| folded(word) == **stem);
-        let stems: Vec<&String> = said.stems.iter().filter(|stem| !of_the_message(stem)).collect();
+        let stems = self.meant(said);
         let mut overlap: HashMap<usize, usize> = HashMap::new();
         for stem in &stems {
             for place in self.stems.get(*stem).into_iter().flatten() {
@@ -71,7 +78,7 @@ fn figures(text: &str) -> Figures {
 }
 
 fn figures_of(said: &Said<'_>) -> Figures {
-    said.values
+    said.values()
         .iter()
         .filter(|value| value.kind != ValueKind::Word)
         .map(|value| (value.kind, value.canonical.clone()))
@@ -204,7 +211,7 @@ impl<'a> Reader<'a> {
             let said = Said::new(sentence, self.against.language);
             match self.judge(&said, dropped.as_ref()) {
                 Ok(text) => {
-                    let signature: Vec<String> = said.stems.iter().cloned().collect();
+                    let signature: Vec<String> = said.stems().iter().cloned().collect();
                     if seen.insert(signature) {
                         kept.push(text);
                     }
@@ -212,7 +219,7 @@ impl<'a> Reader<'a> {
                 Err(Omission::NotRelevant) => {}
                 Err(why) => {
                     reason = why;
-                    dropped.get_or_insert_with(BTreeSet::new).extend(said.stems);
+                    dropped.get_or_insert_with(BTreeSet::new).extend(said.stems().iter().cloned());
                 }
             }
         }
@@ -247,7 +254,7 @@ impl<'a> Reader<'a> {
         if dropped.is_some_and(|dropped| hangs_on(said, &row, dropped)) {
             return Err(Omission::Superseded);
         }
-        let empty = said.values.is_empty() && said.stems.len() < 2;
+        let empty = said.values().is_empty() && self.against.printed.meant(said).len() < 2;
         if empty || self.against.printed.says(said) { Err(Omission::NotRelevant) } else { Ok(text) }
     }
 }
@@ -260,8 +267,8 @@ fn hangs_on(said: &Said<'_>, row: &str, dropped: &BTreeSet<String>) -> bool {
     }
     let points =
         said.words.iter().any(|word| matches!(word.form.as_str(), "this" | "that" | "isso" | "isto" | "eso" | "esto"));
-    let brief = said.stems.len() <= 4 && said.stems.iter().any(|stem| dropped.contains(stem));
-    said.values.is_empty() && (points || brief)
+    let brief = said.stems().len() <= 4 && said.stems().iter().any(|stem| dropped.contains(stem));
+    said.values().is_empty() && (points || brief)
 }
 
 fn is_question(sentence: &str) -> bool {

@@ -55,9 +55,16 @@ fn reach_is_read_from_words_with_care() {
         assert_eq!(class(text).scope, scope, "{text}");
     }
     let replacing = NewFact { supersedes: Some(Pointer("x".to_owned())), ..fact("Tentative date June 3") };
-    assert_eq!(classify(&replacing, "Tentative date June 3", &Partition::User { owner_id: None }, &AuthorityOrder::default()).scope, Global);
+    assert_eq!(
+        classify(&replacing, "Tentative date June 3", &Partition::User { owner_id: None }, &AuthorityOrder::default())
+            .scope,
+        Global
+    );
     let said = NewFact { scope: Some(Global), ..fact("Draft: x") };
-    assert_eq!(classify(&said, "Draft: x", &Partition::User { owner_id: None }, &AuthorityOrder::default()).scope, Global);
+    assert_eq!(
+        classify(&said, "Draft: x", &Partition::User { owner_id: None }, &AuthorityOrder::default()).scope,
+        Global
+    );
 }
 
 #[test]
@@ -83,7 +90,10 @@ fn constraints_are_read_from_words_with_care() {
         assert_eq!(class(text).constraint, constraint, "{text}");
     }
     let not = NewFact { is_constraint: Some(false), ..fact("must be red") };
-    assert_eq!(classify(&not, "must be red", &Partition::User { owner_id: None }, &AuthorityOrder::default()).constraint, None);
+    assert_eq!(
+        classify(&not, "must be red", &Partition::User { owner_id: None }, &AuthorityOrder::default()).constraint,
+        None
+    );
 }
 
 #[test]

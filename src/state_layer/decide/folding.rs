@@ -50,10 +50,17 @@ fn stepped(space: &mut Space, statements: Vec<Statement>, rules: &LedgerRules) -
 
 fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> Vec<Changed> {
     let mut all = written(space);
+    // A deleted value cannot be read again, so folding anew may tell less than is known. Then only what the new
+    // statements make different is taken over.
+    let without = space.facts.values().any(Fact::is_deleted).then(|| Ledger::fold(all.clone(), rules));
     all.extend(statements);
     let mut ledger = Ledger::fold(all, rules);
     let mut changed = Vec::new();
     for (uid, before) in &space.facts {
+        if without.as_ref().is_some_and(|without| without.facts.get(uid) == ledger.facts.get(uid)) {
+            ledger.facts.remove(uid);
+            continue;
+        }
         let Some(mut after) = ledger.facts.remove(uid) else {
             changed.push(Changed { before: Some(before.clone()), after: gone(before), unmade: true });
             continue;
@@ -63,7 +70,9 @@ fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> V
             changed.push(Changed { before: Some(before.clone()), after, unmade: false });
         }
     }
-    changed.extend(ledger.facts.into_values().map(|after| Changed { before: None, after, unmade: false }));
+    let known = |uid: &FactUid| without.as_ref().is_some_and(|without| without.facts.contains_key(uid));
+    let new = ledger.facts.into_iter().filter(|(uid, _)| !known(uid));
+    changed.extend(new.map(|(_, after)| Changed { before: None, after, unmade: false }));
     changed
 }
 
@@ -216,7 +225,8 @@ pub(super) fn effects(changed: &[Changed], own: &[FactUid]) -> Effects {
             effects.contested.push(uid.clone());
             effects.reasons.extend(after.contested.last().map(|contest| (uid.clone(), contest.reason.clone())));
         }
-        if after.review.is_some() && before.as_ref().and_then(|before| before.review.as_ref()) != after.review.as_ref() {
+        if after.review.is_some() && before.as_ref().and_then(|before| before.review.as_ref()) != after.review.as_ref()
+        {
             effects.reasons.push((uid.clone(), FALLEN.to_owned()));
             effects.needs_review.push(uid);
         }

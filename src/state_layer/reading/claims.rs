@@ -5,6 +5,7 @@ use super::frames::{self, Frame};
 use super::lexicon::Sign;
 use super::words::{Tongue, Word, stem, tongue, words};
 use super::{Act, Claim, RULES_VERSION, Reading, Stance, Utterance, slots, stance};
+use crate::domain::canonical::{Digest, Purpose, hash};
 use crate::domain::id::ReadingId;
 use crate::domain::time::Timestamp;
 use crate::state_layer::fact::FactScope;
@@ -20,6 +21,8 @@ const MAX_ABOUT: usize = 24;
 const MAX_LIST: usize = 8;
 /// The most claims of one utterance.
 const MAX_CLAIMS: usize = 8;
+/// Up to so many words are no sentence that can be said again: they may well be news.
+const ECHO_WORDS: usize = 3;
 /// The most words of an utterance that are read.
 const MAX_WORDS: usize = 400;
 
@@ -27,10 +30,36 @@ const MAX_WORDS: usize = 400;
 const NOT_PERSONS: &[&str] = &["assistant", "assistente", "asistente", "bot", "ai", "model", "tool", "agent", "agente"];
 
 /// Titles of people outside: what they state are their own terms.
-const OUTSIDERS: &[&str] = &["vendor", "supplier", "contractor", "external", "fornecedor", "proveedor", "competitor", "concorrente", "competidor", "externo", "externa"];
+const OUTSIDERS: &[&str] = &[
+    "vendor",
+    "supplier",
+    "contractor",
+    "external",
+    "fornecedor",
+    "proveedor",
+    "competitor",
+    "concorrente",
+    "competidor",
+    "externo",
+    "externa",
+];
 
 /// The classes of words that give a change away.
-const CUES: &[Sign] = &[Sign::Move, Sign::Correct, Sign::Choose, Sign::Now, Sign::Instead, Sign::NoLonger, Sign::Swap, Sign::Back, Sign::Make, Sign::Direct, Sign::Is, Sign::Request, Sign::Over];
+const CUES: &[Sign] = &[
+    Sign::Move,
+    Sign::Correct,
+    Sign::Choose,
+    Sign::Now,
+    Sign::Instead,
+    Sign::NoLonger,
+    Sign::Swap,
+    Sign::Back,
+    Sign::Make,
+    Sign::Direct,
+    Sign::Is,
+    Sign::Request,
+    Sign::Over,
+];
 
 /// Reads an utterance: what it says that is so, whoever's word it is, and no more of its words than that.
 #[must_use]
@@ -59,15 +88,24 @@ pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp
             _ => claims_of(&Clause::all(all, tongue), ruled),
         }
     };
-    let said = utterance.authority.clone();
-    let authority = marks.title.or(said);
-    Reading { reading_id, at: utterance.at, recorded_at, language, stance, authority, claims, rules: RULES_VERSION }
+    // What the caller knows of the speaker is not raised by what the speaker writes.
+    let authority = utterance.authority.clone().or(marks.title);
+    let echo = echo_of(&utterance.text);
+    let at = utterance.at;
+    Reading { reading_id, at, recorded_at, language, stance, authority, claims, echo, rules: RULES_VERSION }
+}
+
+/// A digest of a text of more than a few words, whoever says it and however it is spelled.
+pub(super) fn echo_of(text: &str) -> Option<Digest> {
+    let plain = plain_text(tagged(text).body);
+    let words: Vec<&str> = plain.split(|letter: char| !letter.is_alphanumeric()).filter(|it| !it.is_empty()).collect();
+    (words.len() > ECHO_WORDS).then(|| hash(Purpose::Statement, &[words.join(" ").as_bytes()]))
 }
 
 /// The claims of all sentences, and how the utterance as a whole is meant.
 fn claims_of(clauses: &[Clause], ruled: bool) -> (Stance, Vec<Claim>) {
     let stances: Vec<Stance> = clauses.iter().map(stance::of).collect();
-    let drafted = stances.iter().any(|stance| *stance == Stance::Draft) && clauses.iter().any(|clause| clause.has(&[Sign::Draft]));
+    let drafted = stances.contains(&Stance::Draft) && clauses.iter().any(|clause| clause.has(&[Sign::Draft]));
     let mut claims: Vec<Claim> = Vec::new();
     let mut before: Vec<String> = Vec::new();
     if !drafted {
@@ -86,11 +124,34 @@ fn claims_of(clauses: &[Clause], ruled: bool) -> (Stance, Vec<Claim>) {
         }
     }
     let stance = if claims.is_empty() {
-        stances.iter().copied().find(|stance| *stance != Stance::Assertion).unwrap_or(if drafted { Stance::Draft } else { Stance::Assertion })
+        stances.iter().copied().find(|stance| *stance != Stance::Assertion).unwrap_or(if drafted {
+            Stance::Draft
+        } else {
+            Stance::Assertion
+        })
     } else {
         Stance::Assertion
     };
     (stance, claims)
+}
+
+/// The claims of a text that somebody wrote down as a fact.
+pub(super) fn of_text(text: &str) -> Vec<Claim> {
+    let marks = tagged(text);
+    let mut all = words(marks.body);
+    all.truncate(MAX_WORDS);
+    let tongue = tongue(&all);
+    claims_of(&Clause::all(all, tongue), false).1
+}
+
+/// The stems and slots of a key.
+pub(super) fn terms_of_key(key: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (stem, slots) in super::words::terms(key) {
+        found.extend(slots.iter().map(|slot| format!("#{slot}")));
+        found.push(stem);
+    }
+    limited(found, MAX_ABOUT)
 }
 
 /// Adds a claim. Who comes may be said in the sentence after the one that says who goes.
@@ -170,7 +231,11 @@ fn add_value_terms(clause: &Clause, new: &Span, found: &mut Vec<String>) {
         match &word.value {
             Some(value) if value.kind == ValueKind::Place => {
                 own.extend(value.canonical.split(' ').take(1).map(str::to_owned));
-                own.extend(slots::of(&stem(value.canonical.split(' ').next().unwrap_or_default())).iter().map(|slot| format!("#{slot}")));
+                own.extend(
+                    slots::of(&stem(value.canonical.split(' ').next().unwrap_or_default()))
+                        .iter()
+                        .map(|slot| format!("#{slot}")),
+                );
             }
             Some(_) => {}
             None => add_terms(word, clause.small(at), &mut own),
@@ -193,12 +258,13 @@ fn add_terms(word: &Word, small: bool, found: &mut Vec<String>) {
 /// The stems of a subject: up to the word that opens a part which only describes it.
 fn head_stems(clause: &Clause, span: &Span, new: &Span) -> Vec<String> {
     let mut found = Vec::new();
+    let mut before = Vec::new();
     let mut content = false;
     for at in span.clone() {
         let Some(word) = clause.word(at) else { break };
         if word.sign || new.contains(&at) {
             if content && word.is(',') {
-                found.clear();
+                before = std::mem::take(&mut found);
                 content = false;
             }
             continue;
@@ -206,12 +272,15 @@ fn head_stems(clause: &Clause, span: &Span, new: &Span) -> Vec<String> {
         content |= !clause.small(at);
         add_terms(word, clause.small(at), &mut found);
     }
-    found
+    // "the grant came, it was awarded": a part without words of its own is about the part before it.
+    if content { found } else { before.into_iter().chain(found).collect() }
 }
 
 /// What a sentence is narrowed to by its opening: "for the legal brief, use …".
 fn narrowed(clause: &Clause) -> Vec<String> {
-    let opens = clause.word(0).is_some_and(|word| matches!(word.plain.as_str(), "for" | "para" | "pra" | "pro" | "in" | "on" | "no" | "na" | "en" | "em"));
+    let opens = clause.word(0).is_some_and(|word| {
+        matches!(word.plain.as_str(), "for" | "para" | "pra" | "pro" | "in" | "on" | "no" | "na" | "en" | "em")
+    });
     let comma = clause.words.iter().take(8).position(|word| word.is(','));
     match comma {
         Some(comma) if opens => clause.stems(1..comma),
@@ -254,7 +323,7 @@ fn written(clause: &Clause, span: &Span) -> Option<String> {
         if word.start > end {
             text.push(' ');
         }
-        text.push_str(&clause.text(word));
+        text.push_str(&word.text());
         end = word.end;
     }
     let kind = clause.kind(span.start);
@@ -275,11 +344,9 @@ fn without_preposition(text: &str) -> &str {
 /// A span's kind and canonical form: of its first typed value, or else its stems.
 fn typed(clause: &Clause, span: &Span) -> Option<(ValueKind, String)> {
     let value = span.clone().filter_map(|at| clause.word(at)).find_map(|word| word.value.as_ref());
-    match value {
-        Some(value) => Some((value.kind, value.canonical.clone())),
-        _ => {
-            let stems = clause.stems(span.clone());
-            (!stems.is_empty()).then(|| (ValueKind::Word, stems.join(" ")))
-        }
+    if let Some(value) = value {
+        return Some((value.kind, value.canonical.clone()));
     }
+    let stems = clause.stems(span.clone());
+    (!stems.is_empty()).then(|| (ValueKind::Word, stems.join(" ")))
 }

@@ -65,7 +65,8 @@ impl Clause {
         marks.retain(|mark| {
             words.get(mark.at).is_none_or(|word| {
                 // "New York" is not new, and the A of "Plan A" is no article.
-                let named = word.name && (matches!(mark.sign, Sign::Now) || (word.plain.len() == 1 && word.plain != "i"));
+                let named =
+                    word.name && (matches!(mark.sign, Sign::Now) || (word.plain.len() == 1 && word.plain != "i"));
                 word.value.is_none() && !named
             })
         });
@@ -135,16 +136,18 @@ impl Clause {
             Sign::Over,
             Sign::To,
         ];
-        self.word(at).is_none_or(|word| word.sign)
-            || self.small(at)
-            || BOUNDS.iter().any(|sign| self.starts(at, *sign))
+        self.word(at).is_none_or(|word| word.sign) || self.small(at) || BOUNDS.iter().any(|sign| self.starts(at, *sign))
     }
 
     /// The value phrase that starts here, after words that only lead to it.
     pub fn phrase_from(&self, start: usize) -> Option<Span> {
         let mut at = start;
         let mut skipped = 0;
-        while skipped < 5 && self.word(at).is_some_and(|word| word.value.is_none() && (word.is(':') || (!word.sign && self.leads(at)))) {
+        while skipped < 5
+            && self
+                .word(at)
+                .is_some_and(|word| word.value.is_none() && (word.is(':') || (!word.sign && self.leads(at))))
+        {
             at += 1;
             skipped += 1;
         }
@@ -152,7 +155,9 @@ impl Clause {
             return Some(at..self.measured(at));
         }
         let mut end = at;
-        if self.word(at).is_some_and(|word| word.value.is_none() && WITHOUT.contains(&word.plain.as_str())) && self.tongue_has(at) {
+        if self.word(at).is_some_and(|word| word.value.is_none() && WITHOUT.contains(&word.plain.as_str()))
+            && self.tongue_has(at)
+        {
             end += 1;
         }
         while end - at < LONGEST {
@@ -186,7 +191,9 @@ impl Clause {
         if self.kind(end).is_some() {
             return self.measured(end);
         }
-        if self.word(end).is_some_and(|word| matches!(word.plain.as_str(), "em" | "en" | "in")) && self.kind(end + 1) == Some(ValueKind::Number) {
+        if self.word(end).is_some_and(|word| matches!(word.plain.as_str(), "em" | "en" | "in"))
+            && self.kind(end + 1) == Some(ValueKind::Number)
+        {
             return self.measured(end + 1);
         }
         end
@@ -199,17 +206,21 @@ impl Clause {
         loop {
             let joined = match self.word(end) {
                 Some(word) if word.value.is_some() => Some(end),
-                Some(word) if word.is('-') || matches!(word.plain.as_str(), "a" | "as" | "to" | "at" | "às" | "y" | "e" | "and" | "ate") => {
+                Some(word)
+                    if word.is('-')
+                        || matches!(
+                            word.plain.as_str(),
+                            "a" | "as" | "to" | "at" | "às" | "y" | "e" | "and" | "ate"
+                        ) =>
+                {
                     Some(end + 1)
                 }
                 _ => None,
             };
             let next = joined.filter(|next| {
                 let follows = self.kind(*next);
-                matches!(
-                    (kind, follows),
-                    (ValueKind::Date, Some(ValueKind::Date | ValueKind::Time)) | (ValueKind::Time, Some(ValueKind::Time | ValueKind::Date))
-                ) && !(*next > end && follows == Some(ValueKind::Date) && kind == ValueKind::Date)
+                matches!((kind, follows), (ValueKind::Date | ValueKind::Time, Some(ValueKind::Date | ValueKind::Time)))
+                    && !(*next > end && follows == Some(ValueKind::Date) && kind == ValueKind::Date)
             });
             match next {
                 Some(next) => end = next + 1,
@@ -219,13 +230,19 @@ impl Clause {
         if !matches!(kind, ValueKind::Number | ValueKind::Money | ValueKind::Percent | ValueKind::Duration) {
             return end;
         }
-        if kind == ValueKind::Number && !self.bounds(end) && self.word(end).is_some_and(|word| word.value.is_none()) && !self.covers(end, Sign::Request) {
+        if kind == ValueKind::Number
+            && !self.bounds(end)
+            && self.word(end).is_some_and(|word| word.value.is_none())
+            && !self.covers(end, Sign::Request)
+        {
             end += 1;
         }
         let per = |at: usize| self.word(at).is_some_and(|word| PER.split(' ').any(|small| small == word.plain));
         if per(end) {
             let counted = self.word(end).is_some_and(|word| matches!(word.plain.as_str(), "each"));
-            let noun = self.word(end + 1).is_some_and(|word| !word.sign && word.value.is_none() && !self.small(end + 1) && word.plain.len() > 2);
+            let noun = self
+                .word(end + 1)
+                .is_some_and(|word| !word.sign && word.value.is_none() && !self.small(end + 1) && word.plain.len() > 2);
             let unit = matches!(kind, ValueKind::Money | ValueKind::Number | ValueKind::Duration);
             if counted {
                 end += 1;
@@ -262,11 +279,6 @@ impl Clause {
         (start < last).then_some(start..last)
     }
 
-    /// A word as it was written.
-    pub fn text(&self, word: &Word) -> String {
-        word.value.as_ref().map_or_else(|| word.written.clone(), |value| value.text.clone())
-    }
-
     /// The stems of the words in a span that hold content.
     pub fn stems(&self, span: Span) -> Vec<String> {
         span.filter(|at| !self.small(*at))
@@ -286,11 +298,17 @@ fn is_unit(word: &str) -> bool {
 
 /// Whether a longer phrase of one class hides a word of another inside it.
 fn outranks(longer: Sign, inner: Sign) -> bool {
-    use Sign::{Add, Ask, Back, By, Choose, Correct, End, From, Hearsay, If, Instead, Is, Keep, Move, NoLonger, NoNeed, Not, Now, Once, Other, Over, Past, Relation, Request, Status, Stop, Swap, To, Wish};
+    use Sign::{
+        Add, Ask, Back, Choose, Correct, End, From, Hearsay, If, Instead, Is, Keep, Leave, Move, NoLonger, NoNeed, Not,
+        Now, Once, Other, Over, Past, Relation, Request, Status, Swap, To, Wish,
+    };
     match longer {
-        Stop | To | From | By | Is => false,
         Request => matches!(inner, Wish | Ask | Is),
-        Correct => matches!(inner, Other | Relation | Wish | Not | Is | Move | Status | End | Swap | Choose | Ask | NoNeed | Now),
+        Correct => matches!(
+            inner,
+            Other | Relation | Wish | Not | Is | Move | Status | End | Swap | Choose | Ask | NoNeed | Now
+        ),
+        Leave => matches!(inner, Hearsay | Keep | Ask | Past),
         NoNeed => matches!(inner, Move | End | Status | Swap | Not | Choose),
         NoLonger => matches!(inner, Not | Status | Keep),
         Instead => matches!(inner, To | From | Move | Swap),

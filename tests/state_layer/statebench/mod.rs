@@ -1,7 +1,6 @@
 //! StateBench, replayed in process and scored as the probe scores it.
 
 mod data;
-mod fold;
 mod replay;
 mod score;
 
@@ -23,15 +22,14 @@ fn rows(timelines: &[Value], budget: u32, noise: usize, dump: Option<&str>) -> V
         } else {
             timeline
         };
-        let mut memory = Memory::new(timeline);
+        let mut memory = Memory::new(timeline, 1);
         for (place, event) in timeline["events"].as_array().unwrap().iter().enumerate() {
             if event["type"] != "query" {
                 memory.event(event);
                 continue;
             }
-            let facts = memory.facts();
             let request = memory.request(event["prompt"].as_str().unwrap(), event["ts"].as_str().unwrap(), budget);
-            let (context, tokens) = match memory.pack(&facts, &request) {
+            let (context, tokens) = match memory.pack(&request) {
                 Ok(pack) => (pack.context, pack.token_summary.used),
                 Err(refusal) => {
                     eprintln!("{} refused: {refusal}", timeline["id"]);

@@ -94,7 +94,8 @@ impl AuthorityOrder {
                 .filter_map(|(index, level)| titles::place(folded(level).trim()).map(|place| (place.class, index)))
         };
         let own = classes().find(|(known, _)| *known == class);
-        let lower = || classes().filter(|(known, _)| *known < class).max_by_key(|(known, index)| (*known, usize::MAX - index));
+        let lower =
+            || classes().filter(|(known, _)| *known < class).max_by_key(|(known, index)| (*known, usize::MAX - index));
         let higher = || classes().filter(|(known, _)| *known > class).min_by_key(|(known, index)| (*known, *index));
         own.or_else(lower).or_else(higher).map(|(_, index)| index)
     }

@@ -37,15 +37,30 @@ const UTTERANCES: [&str; 6] = [
 
 #[derive(Debug, Clone)]
 enum Said {
-    Fact { key: usize, value: usize, labelled: bool, source: usize, scope: usize, supersedes: Option<usize>, base: Option<usize> },
+    Fact {
+        key: usize,
+        value: usize,
+        labelled: bool,
+        source: usize,
+        scope: usize,
+        supersedes: Option<usize>,
+        base: Option<usize>,
+    },
     Heard(usize),
-    Ruled { of: usize, verdict: u8 },
+    Ruled {
+        of: usize,
+        verdict: u8,
+    },
 }
 
 fn said() -> impl Strategy<Value = (i64, Said)> {
     let fact = (
         (0..KEYS.len(), 0..VALUES.len(), any::<bool>(), 0..6_usize),
-        (prop_oneof![4 => Just(0_usize), 1 => 1..4_usize], prop::option::weighted(0.3, 0..8_usize), prop::option::weighted(0.3, 0..8_usize)),
+        (
+            prop_oneof![4 => Just(0_usize), 1 => 1..4_usize],
+            prop::option::weighted(0.3, 0..8_usize),
+            prop::option::weighted(0.3, 0..8_usize),
+        ),
     )
         .prop_map(|((key, value, labelled, source), (scope, supersedes, base))| Said::Fact {
             key,
@@ -100,7 +115,12 @@ fn statement(number: usize, seconds: i64, said: &Said) -> Statement {
             sourced(&mut fact.source, *source);
             fact.supersedes = supersedes.map(|name| Pointer(NAMES[name].to_owned()));
             fact.depends_on = base
-                .map(|name| Dependency { pointer: Pointer(NAMES[name].to_owned()), space: None, uid: None, inferred: false })
+                .map(|name| Dependency {
+                    pointer: Pointer(NAMES[name].to_owned()),
+                    space: None,
+                    uid: None,
+                    inferred: false,
+                })
                 .into_iter()
                 .collect();
             // Two facts of one content and one time differ in nothing but their random ids: which of them stands
@@ -111,7 +131,11 @@ fn statement(number: usize, seconds: i64, said: &Said) -> Statement {
         Said::Heard(which) => {
             let words = UTTERANCES[*which].to_owned();
             let utterance = Utterance { speaker: "user".to_owned(), text: words, at: at(seconds), authority: None };
-            Statement::Reading(read(&utterance, ReadingId::parse(&format!("rdg_{:032x}", shuffled(random))).unwrap(), at(0)))
+            Statement::Reading(read(
+                &utterance,
+                ReadingId::parse(&format!("rdg_{:032x}", shuffled(random))).unwrap(),
+                at(0),
+            ))
         }
         Said::Ruled { of, verdict } => Statement::Ruling(Ruling {
             ruling_id: RulingId::parse(&format!("rul_{random:032x}")).unwrap(),
@@ -184,7 +208,11 @@ fn check_reviews(facts: &BTreeMap<FactUid, Fact>) {
             if !seen.insert(base.clone()) {
                 continue;
             }
-            if facts[&base].is_valid() { open.extend(bases(&facts[&base])) } else { fallen.insert(base); }
+            if facts[&base].is_valid() {
+                open.extend(bases(&facts[&base]))
+            } else {
+                fallen.insert(base);
+            }
         }
         let review: BTreeSet<FactUid> = fact.review.iter().flat_map(|review| review.bases.iter().cloned()).collect();
         assert_eq!(review, fallen, "{} needs review if and only if a base is down", fact.key);

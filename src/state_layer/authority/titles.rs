@@ -139,12 +139,47 @@ const PHRASES: &[(&[&str], Place)] = &[
 
 /// Titles of one word.
 const WORDS: &[(&[&str], Place)] = &[
-    (&["board", "shareholders", "conselho", "conselheiro", "conselheira", "junta", "chairman", "chairwoman", "chair"], Place::BOARD),
+    (
+        &[
+            "board",
+            "shareholders",
+            "conselho",
+            "conselheiro",
+            "conselheira",
+            "junta",
+            "chairman",
+            "chairwoman",
+            "chair",
+        ],
+        Place::BOARD,
+    ),
     (&["ceo"], Place::CHIEF_EXECUTIVE),
     (
         &[
-            "cfo", "coo", "cto", "cio", "ciso", "cmo", "cro", "chro", "cpo", "cso", "cdo", "cao", "clo", "cco", "cxo",
-            "president", "presidente", "presidenta", "founder", "cofounder", "fundador", "fundadora", "socio", "socia",
+            "cfo",
+            "coo",
+            "cto",
+            "cio",
+            "ciso",
+            "cmo",
+            "cro",
+            "chro",
+            "cpo",
+            "cso",
+            "cdo",
+            "cao",
+            "clo",
+            "cco",
+            "cxo",
+            "president",
+            "presidente",
+            "presidenta",
+            "founder",
+            "cofounder",
+            "fundador",
+            "fundadora",
+            "socio",
+            "socia",
         ],
         Place::C_SUITE,
     ),
@@ -153,30 +188,105 @@ const WORDS: &[(&[&str], Place)] = &[
     (&["director", "diretor", "diretora", "directora", "diretoria"], Place::DIRECTOR),
     (&["head", "chief", "superintendent", "superintendente"], Place::HEAD),
     (
-        &[
-            "manager", "management", "mgr", "gerente", "gerencia", "chefe", "chefia", "chefa",
-            "jefe", "jefa", "boss",
-        ],
+        &["manager", "management", "mgr", "gerente", "gerencia", "chefe", "chefia", "chefa", "jefe", "jefa", "boss"],
         Place::MANAGER,
     ),
     (
         &[
-            "lead", "leader", "supervisor", "supervisora", "coordinator", "coordenador", "coordenadora", "coordinador",
-            "coordinadora", "foreman", "lider", "encarregado", "encarregada", "encargado", "encargada",
+            "lead",
+            "leader",
+            "supervisor",
+            "supervisora",
+            "coordinator",
+            "coordenador",
+            "coordenadora",
+            "coordinador",
+            "coordinadora",
+            "foreman",
+            "lider",
+            "encarregado",
+            "encarregada",
+            "encargado",
+            "encargada",
         ],
         Place::LEAD,
     ),
     (
         &[
-            "employee", "peer", "individual", "staff", "member", "colleague", "worker", "senior", "junior",
-            "user", "engineer", "developer", "analyst", "specialist", "representative", "rep", "agent", "associate",
-            "recruiter", "auditor", "designer", "accountant", "clerk", "operator", "technician", "architect",
-            "consultant", "officer", "counsel", "buyer", "scientist", "programmer", "tester", "seller", "salesperson",
-            "funcionario", "funcionaria", "empregado", "empregada", "colaborador", "colaboradora", "empleado",
-            "empleada", "usuario", "usuaria", "analista", "especialista", "vendedor", "vendedora", "agente",
-            "atendente", "tecnico", "tecnica", "engenheiro", "engenheira", "ingeniero", "ingeniera", "desenvolvedor",
-            "desenvolvedora", "desarrollador", "desarrolladora", "colega", "par", "igual", "consultor", "consultora",
-            "contador", "contadora", "advogado", "advogada", "abogado", "abogada", "comprador", "compradora",
+            "employee",
+            "peer",
+            "individual",
+            "staff",
+            "member",
+            "colleague",
+            "worker",
+            "senior",
+            "junior",
+            "user",
+            "engineer",
+            "developer",
+            "analyst",
+            "specialist",
+            "representative",
+            "rep",
+            "agent",
+            "associate",
+            "recruiter",
+            "auditor",
+            "designer",
+            "accountant",
+            "clerk",
+            "operator",
+            "technician",
+            "architect",
+            "consultant",
+            "officer",
+            "counsel",
+            "buyer",
+            "scientist",
+            "programmer",
+            "tester",
+            "seller",
+            "salesperson",
+            "funcionario",
+            "funcionaria",
+            "empregado",
+            "empregada",
+            "colaborador",
+            "colaboradora",
+            "empleado",
+            "empleada",
+            "usuario",
+            "usuaria",
+            "analista",
+            "especialista",
+            "vendedor",
+            "vendedora",
+            "agente",
+            "atendente",
+            "tecnico",
+            "tecnica",
+            "engenheiro",
+            "engenheira",
+            "ingeniero",
+            "ingeniera",
+            "desenvolvedor",
+            "desenvolvedora",
+            "desarrollador",
+            "desarrolladora",
+            "colega",
+            "par",
+            "igual",
+            "consultor",
+            "consultora",
+            "contador",
+            "contadora",
+            "advogado",
+            "advogada",
+            "abogado",
+            "abogada",
+            "comprador",
+            "compradora",
         ],
         Place::EMPLOYEE,
     ),
@@ -187,8 +297,22 @@ const LOWERED: &[(&[&str], Place)] = &[
     (&["contractor", "freelancer", "subcontractor", "terceirizado", "terceirizada", "contratista"], Place::CONTRACTOR),
     (
         &[
-            "temp", "temporary", "intern", "trainee", "apprentice", "subordinate", "subordinado", "subordinada",
-            "estagiario", "estagiaria", "aprendiz", "becario", "becaria", "practicante", "temporario", "temporal",
+            "temp",
+            "temporary",
+            "intern",
+            "trainee",
+            "apprentice",
+            "subordinate",
+            "subordinado",
+            "subordinada",
+            "estagiario",
+            "estagiaria",
+            "aprendiz",
+            "becario",
+            "becaria",
+            "practicante",
+            "temporario",
+            "temporal",
         ],
         Place::JUNIOR,
     ),
@@ -196,17 +320,36 @@ const LOWERED: &[(&[&str], Place)] = &[
 
 /// Whoever comes from outside, if the title ends so: a customer, and not a customer success manager.
 const OUTSIDE: &[&str] = &[
-    "guest", "customer", "client", "visitor", "vendor", "supplier", "anonymous", "convidado", "convidada", "cliente",
-    "visitante", "fornecedor", "invitado", "invitada", "proveedor", "external", "externo", "externa", "public",
+    "guest",
+    "customer",
+    "client",
+    "visitor",
+    "vendor",
+    "supplier",
+    "anonymous",
+    "convidado",
+    "convidada",
+    "cliente",
+    "visitante",
+    "fornecedor",
+    "invitado",
+    "invitada",
+    "proveedor",
+    "external",
+    "externo",
+    "externa",
+    "public",
 ];
 
 /// Assistants of somebody: employees, whoever they assist.
 const ASSISTING: &[&str] = &["secretary", "secretario", "secretaria", "aide", "pa"];
 const ASSISTANT: &[&str] = &["assistant", "assistente", "asistente", "auxiliar"];
 const PAST: &[&str] = &["former", "ex", "retired", "antigo", "antiga", "antiguo", "antigua", "past", "previous"];
-const PREPOSITIONS: &[&str] = &["of", "for", "to", "de", "da", "do", "das", "dos", "del", "para", "at", "in", "na", "no"];
+const PREPOSITIONS: &[&str] =
+    &["of", "for", "to", "de", "da", "do", "das", "dos", "del", "para", "at", "in", "na", "no"];
 const RAISED: &[&str] = &["senior", "sr", "group"];
-const DEPUTY: &[&str] = &["deputy", "associate", "vice", "sub", "adjunto", "adjunta", "acting", "interim", "interino", "interina"];
+const DEPUTY: &[&str] =
+    &["deputy", "associate", "vice", "sub", "adjunto", "adjunta", "acting", "interim", "interino", "interina"];
 
 /// Where a title stands; it is given folded and trimmed. None for words that name no standing.
 pub(super) fn place(title: &str) -> Option<Place> {
@@ -244,17 +387,15 @@ fn head_place(head: &[&str]) -> Option<Place> {
     if assisting {
         return Some(Place::EMPLOYEE);
     }
-    if let Some((_, place)) = PHRASES.iter().find(|(phrase, _)| head.windows(phrase.len()).any(|part| part == *phrase)) {
+    if let Some((_, place)) = PHRASES.iter().find(|(phrase, _)| head.windows(phrase.len()).any(|part| part == *phrase))
+    {
         return Some(*place);
     }
     if head.contains(&"chief") && head.last() == Some(&"officer") {
         return Some(Place::C_SUITE);
     }
-    let best = WORDS
-        .iter()
-        .filter(|(list, _)| head.iter().any(|word| known(list, word)))
-        .map(|(_, place)| *place)
-        .max()?;
+    let best =
+        WORDS.iter().filter(|(list, _)| head.iter().any(|word| known(list, word))).map(|(_, place)| *place).max()?;
     if !matches!(best.class, Class::Manager) || best.within <= Place::LEAD.within {
         return Some(best);
     }

@@ -101,9 +101,11 @@ fn memory(partition: &Partition, source: &Source, order: &AuthorityOrder) -> Mem
 /// Whether a fact binds decisions, and how.
 fn constraint(fact: &NewFact, body: &str, plain: &str, order: &AuthorityOrder) -> Option<ConstraintType> {
     let by_source = folded(&fact.source.kind) == "policy"
-        || fact.source.authority.as_deref().is_some_and(|title| {
-            order.rank(title).is_some() && folded(title).trim() == "policy"
-        });
+        || fact
+            .source
+            .authority
+            .as_deref()
+            .is_some_and(|title| order.rank(title).is_some() && folded(title).trim() == "policy");
     let binds = match fact.is_constraint {
         Some(said) => said,
         None => fact.constraint_type.is_some() || by_source || words_bind(body, plain),

@@ -55,7 +55,10 @@ fn reach_is_read_from_words_with_care() {
         assert_eq!(class(text).scope, scope, "{text}");
     }
     let replacing = NewFact { supersedes: Some(Pointer("x".to_owned())), ..fact("Tentative date June 3") };
-    assert_eq!(classify(&replacing, "Tentative date June 3", &Partition::User, &AuthorityOrder::default()).scope, Global);
+    assert_eq!(
+        classify(&replacing, "Tentative date June 3", &Partition::User, &AuthorityOrder::default()).scope,
+        Global
+    );
     let said = NewFact { scope: Some(Global), ..fact("Draft: x") };
     assert_eq!(classify(&said, "Draft: x", &Partition::User, &AuthorityOrder::default()).scope, Global);
 }

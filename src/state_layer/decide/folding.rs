@@ -216,7 +216,8 @@ pub(super) fn effects(changed: &[Changed], own: &[FactUid]) -> Effects {
             effects.contested.push(uid.clone());
             effects.reasons.extend(after.contested.last().map(|contest| (uid.clone(), contest.reason.clone())));
         }
-        if after.review.is_some() && before.as_ref().and_then(|before| before.review.as_ref()) != after.review.as_ref() {
+        if after.review.is_some() && before.as_ref().and_then(|before| before.review.as_ref()) != after.review.as_ref()
+        {
             effects.reasons.push((uid.clone(), FALLEN.to_owned()));
             effects.needs_review.push(uid);
         }

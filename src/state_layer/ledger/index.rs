@@ -148,7 +148,10 @@ impl Index {
 
 /// The facts of its own space that a fact depends on, as far as they are known.
 pub(super) fn bases(fact: &Fact) -> impl Iterator<Item = &FactUid> {
-    fact.depends_on.iter().filter(|dependency| dependency.space.is_none()).filter_map(|dependency| dependency.uid.as_ref())
+    fact.depends_on
+        .iter()
+        .filter(|dependency| dependency.space.is_none())
+        .filter_map(|dependency| dependency.uid.as_ref())
 }
 
 /// Names of its own space that a fact depends on and that nothing answers to.

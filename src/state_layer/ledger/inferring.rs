@@ -23,10 +23,38 @@ const COMMON: usize = 8;
 
 /// Words in a key or a source's kind that say that something was derived.
 const DERIVED: &[&str] = &[
-    "derived", "derivation", "computed", "calculated", "calculation", "conclusion", "inferred", "inference", "estimate",
-    "estimated", "estimation", "forecast", "projection", "projected", "derivado", "derivada", "calculado", "calculada",
-    "calculo", "conclusao", "inferido", "inferida", "estimativa", "previsao", "projecao", "estimado", "estimada",
-    "estimacion", "pronostico", "proyeccion", "previsto", "prevista",
+    "derived",
+    "derivation",
+    "computed",
+    "calculated",
+    "calculation",
+    "conclusion",
+    "inferred",
+    "inference",
+    "estimate",
+    "estimated",
+    "estimation",
+    "forecast",
+    "projection",
+    "projected",
+    "derivado",
+    "derivada",
+    "calculado",
+    "calculada",
+    "calculo",
+    "conclusao",
+    "inferido",
+    "inferida",
+    "estimativa",
+    "previsao",
+    "projecao",
+    "estimado",
+    "estimada",
+    "estimacion",
+    "pronostico",
+    "proyeccion",
+    "previsto",
+    "prevista",
 ];
 
 /// Words with which a text says that what follows is no longer valid.
@@ -35,13 +63,34 @@ const INVALIDATED: &[&str] =
 
 /// Weekdays and their short forms, folded, in English, Portuguese and Spanish.
 const WEEKDAYS: &[(&str, u8)] = &[
-    ("monday", 1), ("mon", 1), ("segunda", 1), ("lunes", 1),
-    ("tuesday", 2), ("tue", 2), ("tues", 2), ("terca", 2), ("martes", 2),
-    ("wednesday", 3), ("wed", 3), ("quarta", 3), ("miercoles", 3),
-    ("thursday", 4), ("thu", 4), ("thurs", 4), ("quinta", 4), ("jueves", 4),
-    ("friday", 5), ("fri", 5), ("sexta", 5), ("viernes", 5),
-    ("saturday", 6), ("sat", 6), ("sabado", 6),
-    ("sunday", 7), ("sun", 7), ("domingo", 7),
+    ("monday", 1),
+    ("mon", 1),
+    ("segunda", 1),
+    ("lunes", 1),
+    ("tuesday", 2),
+    ("tue", 2),
+    ("tues", 2),
+    ("terca", 2),
+    ("martes", 2),
+    ("wednesday", 3),
+    ("wed", 3),
+    ("quarta", 3),
+    ("miercoles", 3),
+    ("thursday", 4),
+    ("thu", 4),
+    ("thurs", 4),
+    ("quinta", 4),
+    ("jueves", 4),
+    ("friday", 5),
+    ("fri", 5),
+    ("sexta", 5),
+    ("viernes", 5),
+    ("saturday", 6),
+    ("sat", 6),
+    ("sabado", 6),
+    ("sunday", 7),
+    ("sun", 7),
+    ("domingo", 7),
 ];
 
 /// Whether a fact's value begins with a mark that takes an earlier conclusion back.
@@ -54,9 +103,8 @@ pub(super) fn is_invalidation(fact: &Fact) -> bool {
 
 /// Whether a fact says of itself that it was derived.
 fn says_derived(fact: &Fact) -> bool {
-    let told = |text: &str| {
-        folded(text).split(|sign: char| !sign.is_alphanumeric()).any(|word| DERIVED.contains(&word))
-    };
+    let told =
+        |text: &str| folded(text).split(|sign: char| !sign.is_alphanumeric()).any(|word| DERIVED.contains(&word));
     told(&fact.key) || told(&fact.source.kind)
 }
 
@@ -131,7 +179,8 @@ impl Ledger {
             return;
         }
         let mut found = self.quoted_whole(fact);
-        if says_derived(fact) && fact.depends_on.iter().all(|dependency| dependency.inferred) && !is_invalidation(fact) {
+        if says_derived(fact) && fact.depends_on.iter().all(|dependency| dependency.inferred) && !is_invalidation(fact)
+        {
             found.extend(self.computed_from(fact));
         }
         for base in found {
@@ -181,11 +230,7 @@ impl Ledger {
         }
         candidates.sort_by(|one, other| later(one, other));
         candidates.dedup_by(|one, other| one.uid == other.uid);
-        candidates
-            .into_iter()
-            .filter(|base| follows(fact, &own, base))
-            .map(|base| base.uid.clone())
-            .collect()
+        candidates.into_iter().filter(|base| follows(fact, &own, base)).map(|base| base.uid.clone()).collect()
     }
 }
 
@@ -258,14 +303,16 @@ fn follows(fact: &Fact, own: &[TypedValue], base: &Fact) -> bool {
     let theirs = values(beginning(base));
     let numbers: Vec<i64> = own.iter().filter_map(whole_number).take(MARKS).collect();
     let computed = theirs.iter().filter_map(whole_number).any(|base| {
-        numbers.iter().enumerate().any(|(index, one)| {
-            numbers.iter().skip(index + 1).any(|other| one != other && makes(*one, *other, base))
-        })
+        numbers
+            .iter()
+            .enumerate()
+            .any(|(index, one)| numbers.iter().skip(index + 1).any(|other| one != other && makes(*one, *other, base)))
     });
     let next_day = theirs.iter().filter_map(month_day).any(|(month, day)| {
         own.iter().filter_map(month_day).any(|(own_month, own_day)| own_month == month && (own_day - day).abs() == 1)
     });
-    let repeats = || theirs.iter().any(|base| own.iter().any(|own| own.kind == base.kind && own.canonical == base.canonical));
+    let repeats =
+        || theirs.iter().any(|base| own.iter().any(|own| own.kind == base.kind && own.canonical == base.canonical));
     let timed = |values: &[TypedValue]| values.iter().any(|value| value.kind == ValueKind::Time);
     computed || next_day || (repeats() && ((timed(own) && timed(&theirs)) || concerns(fact, base)))
 }

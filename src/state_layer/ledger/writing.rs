@@ -20,7 +20,11 @@ impl Ledger {
         let since = fact.at;
         self.insert(fact);
         for old in replaced {
-            self.supersede(&old, &uid, Why { cause: Cause::Pointer, reason: "a newer fact named it".to_owned(), since });
+            self.supersede(
+                &old,
+                &uid,
+                Why { cause: Cause::Pointer, reason: "a newer fact named it".to_owned(), since },
+            );
         }
         self.name_bases(&uid);
         if let Some(pointer) = pointer {

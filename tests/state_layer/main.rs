@@ -13,4 +13,5 @@ mod ledger_invariants;
 mod ledger_model;
 mod ledger_support;
 mod readings;
+mod statebench;
 mod statebench_readings;

@@ -142,7 +142,10 @@ fn cases(path: &std::path::Path) -> Vec<Case> {
             let list = |name: &str| case[name].as_array().unwrap().clone();
             Case {
                 id: text(&case, "id"),
-                facts: list("facts").iter().map(|fact| (text(fact, "key"), text(fact, "value"), text(fact, "authority"))).collect(),
+                facts: list("facts")
+                    .iter()
+                    .map(|fact| (text(fact, "key"), text(fact, "value"), text(fact, "authority")))
+                    .collect(),
                 turns: list("turns").iter().map(|turn| (text(turn, "speaker"), text(turn, "text"))).collect(),
                 gold: list("supersedes").iter().map(|key| key.as_str().unwrap().to_owned()).collect(),
                 new: case["new_value"].as_str().map(str::to_owned),
@@ -156,7 +159,9 @@ fn run(case: &Case, crowded: bool) -> (Figures, bool, Option<String>) {
     let mut facts: Vec<Fact> =
         case.facts.iter().enumerate().map(|(at, (key, value, authority))| fact(at, key, value, authority, 0)).collect();
     if crowded {
-        facts.extend(DISTRACTORS.iter().enumerate().map(|(at, (key, value))| fact(100 + at, key, value, "peer", 60 + at as i64)));
+        facts.extend(
+            DISTRACTORS.iter().enumerate().map(|(at, (key, value))| fact(100 + at, key, value, "peer", 60 + at as i64)),
+        );
     }
     let gone = replay(&mut facts, &case.turns, 3_600);
     let keys: Vec<&String> = gone.iter().map(|(key, ..)| key).collect();
@@ -166,8 +171,14 @@ fn run(case: &Case, crowded: bool) -> (Figures, bool, Option<String>) {
     let value_right = hit == 0 || kept == case.new;
     let wrong = figures.extra + figures.missed > 0 || !value_right;
     let line = wrong.then(|| {
-        let found: Vec<String> = gone.iter().map(|(key, new, bearing)| format!("{key} -> {new:?} [{}: {}]", bearing.cue, bearing.reason)).collect();
-        format!("{} {:?}\n     facts {:?}\n     want {:?} {:?}\n     got  {found:?}", case.id, case.turns, case.facts, case.gold, case.new)
+        let found: Vec<String> = gone
+            .iter()
+            .map(|(key, new, bearing)| format!("{key} -> {new:?} [{}: {}]", bearing.cue, bearing.reason))
+            .collect();
+        format!(
+            "{} {:?}\n     facts {:?}\n     want {:?} {:?}\n     got  {found:?}",
+            case.id, case.turns, case.facts, case.gold, case.new
+        )
     });
     (figures, value_right, line)
 }
@@ -180,7 +191,11 @@ fn readings_meet_their_floors() {
     let show = std::env::var("CSCP_SHOW_MISSES").unwrap_or_default();
     let mut report = String::new();
     let mut worst = Vec::new();
-    let mut names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
+    let mut names: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+        .collect();
     names.sort();
     for crowded in [false, true] {
         let mut total: BTreeMap<String, Figures> = BTreeMap::new();

@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::readings::{DISTRACTORS, Figures, fact, order, reading_of, replay, root, time};
 
 fn folder() -> Option<PathBuf> {
-    let path = std::env::var("CSCP_STATEBENCH").map_or_else(|_| PathBuf::from(root()).join("../shared/statebench"), PathBuf::from);
+    let path = std::env::var("CSCP_STATEBENCH")
+        .map_or_else(|_| PathBuf::from(root()).join("../shared/statebench"), PathBuf::from);
     path.join("data").is_dir().then_some(path)
 }
 
@@ -25,13 +26,16 @@ fn run(timeline: &Value) -> (Figures, String) {
     let mut said = String::new();
     for (step, (_, _, event)) in steps.iter().enumerate() {
         let at = i64::try_from(step).unwrap() * 60;
-        for write in event["writes"].as_array().into_iter().flatten().filter(|write| write["layer"] == "persistent_facts") {
+        for write in
+            event["writes"].as_array().into_iter().flatten().filter(|write| write["layer"] == "persistent_facts")
+        {
             let key = write["key"].as_str().unwrap();
             let authority = write["source"]["authority"].as_str().unwrap_or("peer");
             let mut new = fact(facts.len(), key, write["value"].as_str().unwrap_or_default(), authority, at);
             for old in facts.iter_mut().filter(|old| old.key == key && old.is_valid()) {
                 new.former = vec![Former { uid: old.uid.clone(), text: old.text() }];
-                old.standing = Standing::Superseded { by: None, cause: Cause::SameKey, reason: String::new(), since: time(at) };
+                old.standing =
+                    Standing::Superseded { by: None, cause: Cause::SameKey, reason: String::new(), since: time(at) };
             }
             facts.push(new);
             ids.push(write["id"].as_str().unwrap().to_owned());
@@ -43,7 +47,8 @@ fn run(timeline: &Value) -> (Figures, String) {
         }
         if let Some(reasoning) = event["ground_truth"]["reasoning"].as_str() {
             let list = reasoning.split_once('[').map_or("", |(_, list)| list.trim_end_matches(']'));
-            gold = list.split(',').map(|id| id.trim().trim_matches('\'').to_owned()).filter(|id| !id.is_empty()).collect();
+            gold =
+                list.split(',').map(|id| id.trim().trim_matches('\'').to_owned()).filter(|id| !id.is_empty()).collect();
         }
     }
     let gone: Vec<&String> = facts
@@ -78,7 +83,12 @@ fn the_detection_track_is_read() {
             }
         }
     }
-    eprintln!("detection track: P {:.1} R {:.1} F1 {:.1} {total:?} {wrong:#?}", total.precision(), total.recall(), total.f1());
+    eprintln!(
+        "detection track: P {:.1} R {:.1} F1 {:.1} {total:?} {wrong:#?}",
+        total.precision(),
+        total.recall(),
+        total.f1()
+    );
     assert!(total.extra == 0 && total.f1() >= 98.0, "{total:?} {wrong:#?}");
 }
 
@@ -112,17 +122,29 @@ fn the_hand_written_set_is_read() {
         for (key, value, authority, turn, want) in set_a(&source) {
             let mut facts = vec![fact(0, &key, &value, &authority, 0)];
             if crowded {
-                facts.extend(DISTRACTORS.iter().enumerate().map(|(at, (key, value))| fact(100 + at, key, value, "peer", 60)));
+                facts.extend(
+                    DISTRACTORS.iter().enumerate().map(|(at, (key, value))| fact(100 + at, key, value, "peer", 60)),
+                );
             }
             let gone = replay(&mut facts, &[("user".to_owned(), turn.clone())], 3_600);
             let hit = usize::from(want && gone.iter().any(|(gone, ..)| *gone == key));
             let figures = Figures { hit, extra: gone.len() - hit, missed: usize::from(want) - hit };
             total.add(figures);
             if figures.extra + figures.missed > 0 {
-                wrong.push(format!("{key}={value}: {turn} -> {:?}", gone.iter().map(|(key, new, bearing)| (key, new, &bearing.cue, &bearing.reason)).collect::<Vec<_>>()));
+                wrong.push(format!(
+                    "{key}={value}: {turn} -> {:?}",
+                    gone.iter()
+                        .map(|(key, new, bearing)| (key, new, &bearing.cue, &bearing.reason))
+                        .collect::<Vec<_>>()
+                ));
             }
         }
-        eprintln!("set A, crowded {crowded}: P {:.1} R {:.1} F1 {:.1} {wrong:#?}", total.precision(), total.recall(), total.f1());
+        eprintln!(
+            "set A, crowded {crowded}: P {:.1} R {:.1} F1 {:.1} {wrong:#?}",
+            total.precision(),
+            total.recall(),
+            total.f1()
+        );
         assert!(total.precision() >= 90.0 && total.f1() >= 70.0);
     }
     let _ = (order(), reading_of("user", "x", 0));

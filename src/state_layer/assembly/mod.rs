@@ -1,8 +1,27 @@
 //! Assembly: the bounded context that a model should see.
 
+mod admit;
+mod clean;
+mod cues;
+mod dead;
+mod episodes;
+mod gate;
+mod lines;
+mod order;
+mod pack;
+mod rank;
+mod repair;
+mod said;
+mod signals;
+mod tokens;
+mod turns;
+
 use serde::{Deserialize, Serialize};
 
-use super::authority::{AuthorityOrder, Viewer};
+pub use pack::assemble;
+pub use tokens::Counter;
+
+use super::authority::Viewer;
 use super::fact::{Fact, Pointer};
 use super::space::{Identity, Signal, WorkingItem};
 use crate::domain::id::{FactUid, PackId, SpaceId};
@@ -190,13 +209,4 @@ pub struct SavedPack {
     pub pack: ContextPack,
     /// The policy in force.
     pub policy: PolicyRef,
-}
-
-/// Assembles a pack.
-pub fn assemble(
-    _request: &PackRequest,
-    _sources: &Sources<'_>,
-    _order: &AuthorityOrder,
-) -> Result<ContextPack, PackRefusal> {
-    Err(PackRefusal::BudgetTooSmall { required: 0 })
 }

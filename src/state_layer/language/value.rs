@@ -5,6 +5,7 @@ mod chunks;
 mod dates;
 mod number;
 mod places;
+mod times;
 
 use std::ops::Range;
 
@@ -65,7 +66,7 @@ const READERS: &[Reader] = &[
     amounts::money,
     amounts::percent,
     dates::date,
-    dates::time,
+    times::time,
     amounts::duration,
     places::code,
     amounts::measure,

@@ -1,12 +1,12 @@
 //! Which facts a reading bears on. Never "the newest fact": what a claim names must be found in the fact.
 
 use super::prepared::Prepared;
+use super::words::terms;
 use super::{Act, Bearing, Claim, Reading};
 use crate::state_layer::authority::AuthorityOrder;
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
-use crate::state_layer::language::value::{ValueKind, values};
-use super::words::terms;
+use crate::state_layer::language::value::{TypedValue, ValueKind, values};
 
 /// How long the same breath is, in seconds.
 const BREATH: u64 = 300;
@@ -26,8 +26,11 @@ pub fn bearings(reading: &Reading, facts: &[&Fact], order: &AuthorityOrder) -> V
 #[must_use]
 pub fn bearings_among(reading: &Reading, facts: &[(&Fact, &Prepared)], order: &AuthorityOrder) -> Vec<Bearing> {
     let mut found: Vec<Bearing> = Vec::new();
-    let candidates: Vec<(&Fact, &Prepared)> =
-        facts.iter().filter(|(fact, _)| fact.is_valid() && fact.at <= reading.at && !fact.value.is_null()).copied().collect();
+    let candidates: Vec<(&Fact, &Prepared)> = facts
+        .iter()
+        .filter(|(fact, _)| fact.is_valid() && fact.at <= reading.at && !fact.value.is_null())
+        .copied()
+        .collect();
     for (at, claim) in reading.claims.iter().enumerate() {
         let Some(bearing) = bearing(at, claim, reading, &candidates, order) else { continue };
         if found.iter().all(|other| other.target != bearing.target) {
@@ -65,7 +68,7 @@ struct Fit {
 impl Fit {
     fn score(&self) -> usize {
         let own = 60 * usize::from(self.old) + 10 * self.telling + 5 * (self.key - self.telling) + 7 * self.text.min(3);
-        let shape = 12 * usize::from(self.kind) + 6 * usize::from(self.head) + 50 * usize::from(self.former);
+        let shape = 12 * usize::from(self.kind) + 9 * usize::from(self.head) + 50 * usize::from(self.former);
         let whole = if self.key > 0 && self.missing == 0 { 4 } else { 0 };
         (own + shape + whole).saturating_sub(if self.foreign { 8 } else { 0 })
     }
@@ -78,7 +81,9 @@ impl Fit {
 fn in_key(prepared: &Prepared, terms: &[String]) -> (usize, usize, usize) {
     let mut named = (0, 0, 0);
     for word in &prepared.key {
-        let hit = terms.iter().any(|term| *term == word.stem || term.strip_prefix('#').is_some_and(|slot| word.slots.contains(&slot)));
+        let hit = terms
+            .iter()
+            .any(|term| *term == word.stem || term.strip_prefix('#').is_some_and(|slot| word.slots.contains(&slot)));
         match (hit, word.generic) {
             (true, true) => named.0 += 1,
             (true, false) => {
@@ -95,62 +100,135 @@ fn in_key(prepared: &Prepared, terms: &[String]) -> (usize, usize, usize) {
 fn knows(prepared: &Prepared, stem: &str) -> bool {
     prepared.text.iter().any(|word| word == stem)
         || prepared.key.iter().any(|word| word.stem == stem)
-        || prepared.values.iter().any(|value| value.canonical == stem)
+        || prepared.values().iter().any(|value| value.canonical == stem)
 }
 
-fn fit(claim: &Claim, prepared: &Prepared) -> Option<Fit> {
+/// A claim with what is derived from it once.
+struct Asked<'a> {
+    claim: &'a Claim,
+    typed: Vec<TypedValue>,
+    words: Vec<String>,
+    /// The stems it is about, without slots and words that name only a type.
+    stems: Vec<&'a str>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(claim: &'a Claim) -> Self {
+        let new = claim.new.as_deref().unwrap_or_default();
+        let stems = claim
+            .about
+            .iter()
+            .map(String::as_str)
+            .filter(|term| !term.starts_with('#') && !super::slots::is_generic(term))
+            .collect();
+        Self { claim, typed: values(new), words: terms(new).into_iter().map(|(stem, _)| stem).collect(), stems }
+    }
+
+    /// Whether a fact says this already: all its typed values, or else all its words.
+    fn is_said_by(&self, prepared: &Prepared) -> bool {
+        if !self.typed.is_empty() {
+            return self.typed.iter().all(|value| {
+                prepared.values().iter().any(|own| own.kind == value.kind && own.canonical == value.canonical)
+            });
+        }
+        !self.words.is_empty() && self.words.iter().all(|stem| prepared.text.contains(stem))
+    }
+}
+
+fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
+    let claim = asked.claim;
     if claim.others.iter().any(|other| !knows(prepared, other)) {
         return None;
     }
     let (key, telling, missing) = in_key(prepared, &claim.about);
-    let text = claim.about.iter().filter(|term| prepared.text.contains(term) && !super::slots::is_generic(term)).count();
+    let text = asked.stems.iter().filter(|term| prepared.text.iter().any(|own| own == *term)).count();
     let old = claim.old_value.as_ref().is_some_and(|(kind, form)| match kind {
         ValueKind::Word => {
             let mut words = form.split(' ').filter(|word| word.len() > 1).peekable();
             words.peek().is_some() && words.all(|word| prepared.text.iter().any(|own| own == word))
         }
-        _ => prepared.values.iter().any(|value| value.kind == *kind && value.canonical == *form)
-            || (*kind == ValueKind::Number && prepared.text.len() == 1 && prepared.text.first().is_some_and(|own| own == form)),
+        _ => {
+            prepared.values().iter().any(|value| value.kind == *kind && value.canonical == *form)
+                || (*kind == ValueKind::Number
+                    && prepared.text.len() == 1
+                    && prepared.text.first().is_some_and(|own| own == form))
+        }
     });
     let head = !claim.head.is_empty() && in_key(prepared, &claim.head).0 > 0;
     let codes = claim.names.iter().filter(|name| knows(prepared, name)).count();
+    // What is not linked is not compared any further: reading a fact's values takes the longest.
+    if !old && key + text + codes == 0 && claim.act != Act::Revert {
+        return None;
+    }
     let kind = claim.new_value.as_ref().is_some_and(|(kind, _)| prepared.takes(*kind));
-    let same = claim.act != Act::Cancel && claim.new.as_deref().is_some_and(|new| says(prepared, new));
+    let same = claim.act != Act::Cancel && asked.is_said_by(prepared);
     let former = claim.act == Act::Revert
         && claim.new_value.as_ref().is_some_and(|(_, form)| {
             prepared.former.iter().any(|former| form.split(' ').all(|word| former.iter().any(|own| own == word)))
         });
-    Some(Fit { old, key, telling, missing, text: text + codes, head, kind, same, foreign: !claim.names.is_empty() && codes == 0, former })
+    Some(Fit {
+        old,
+        key,
+        telling,
+        missing,
+        text: text + codes,
+        head,
+        kind,
+        same,
+        foreign: !claim.names.is_empty() && codes == 0,
+        former,
+    })
 }
 
-/// Whether a fact says this already: all its typed values, or else all its words.
-fn says(prepared: &Prepared, new: &str) -> bool {
-    let typed = values(new);
-    if !typed.is_empty() {
-        return typed.iter().all(|value| prepared.values.iter().any(|own| own.kind == value.kind && own.canonical == value.canonical));
-    }
-    let words = terms(new);
-    !words.is_empty() && words.iter().all(|(stem, _)| prepared.text.contains(stem))
+/// What a claim and a fact have in common, for callers that only compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Common {
+    /// A word of the key that tells facts apart is named.
+    pub shares_slot: bool,
+    /// The old value that the claim names is the fact's.
+    pub holds_old: bool,
+    /// The new value is of the fact's kind, and another one.
+    pub conflicts: bool,
 }
 
-fn bearing(at: usize, claim: &Claim, reading: &Reading, facts: &[(&Fact, &Prepared)], order: &AuthorityOrder) -> Option<Bearing> {
+/// What a claim and a fact have in common.
+pub(super) fn fits(claim: &Claim, prepared: &Prepared) -> Common {
+    fit(&Asked::of(claim), prepared).map_or(Common { shares_slot: false, holds_old: false, conflicts: false }, |fit| {
+        Common {
+            shares_slot: fit.telling > 0 && fit.missing == 0,
+            holds_old: fit.old,
+            conflicts: fit.kind && !fit.same,
+        }
+    })
+}
+
+fn bearing(
+    at: usize,
+    claim: &Claim,
+    reading: &Reading,
+    facts: &[(&Fact, &Prepared)],
+    order: &AuthorityOrder,
+) -> Option<Bearing> {
+    let asked = Asked::of(claim);
     let mut fits: Vec<(usize, Fit, &Fact, &Prepared)> = facts
         .iter()
-        .filter_map(|(fact, prepared)| fit(claim, prepared).map(|fit| (fit.score(), fit, *fact, *prepared)))
+        .filter_map(|(fact, prepared)| fit(&asked, prepared).map(|fit| (fit.score(), fit, *fact, *prepared)))
         .filter(|(_, fit, ..)| fit.linked())
         .collect();
     fits.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.2.uid.cmp(&right.2.uid)));
     let best = fits.first().copied();
     let tied = fits.get(1).is_some_and(|second| best.is_some_and(|best| best.0 == second.0));
     let judged = match best {
-        Some((_, fit, fact, prepared)) if !tied => judge(claim, &fit, prepared).map(|(certain, confidence, reason)| (fact, certain, confidence, reason)),
+        Some((_, fit, fact, prepared)) if !tied => {
+            judge(claim, &fit, prepared).map(|(certain, confidence, reason)| (fact, certain, confidence, reason))
+        }
         _ => None,
     };
     let same = best.is_some_and(|(_, fit, ..)| fit.same && !tied);
     let (fact, certain, confidence, reason) = match judged {
         Some(judged) => judged,
         None if same || tied => return None,
-        None => alone(claim, reading, facts)?,
+        None => alone(&asked, reading, facts)?,
     };
     if !may_overrule(reading, fact, order) {
         return None;
@@ -162,8 +240,24 @@ fn bearing(at: usize, claim: &Claim, reading: &Reading, facts: &[(&Fact, &Prepar
         confidence,
         cue: claim.cue.clone().unwrap_or_else(|| "statement".to_owned()),
         reason: reason.to_owned(),
-        new_value: if claim.act == Act::Cancel { None } else { claim.new.clone() },
+        new_value: if claim.act == Act::Cancel { None } else { claim.new.as_deref().map(|new| kept(new, fact)) },
     })
+}
+
+/// The new value as it should be kept: without the slot's own name before it, unless the old value has it too.
+fn kept(new: &str, fact: &Fact) -> String {
+    let prepared = Prepared::of(fact);
+    let mut rest = new;
+    while let Some((first, after)) = rest.split_once(' ') {
+        let stem = super::words::stem(&plain_text(first));
+        let own = prepared.key.iter().any(|word| word.stem == stem) && !prepared.text.contains(&stem);
+        let joins = rest.len() < new.len() && matches!(plain_text(first).as_str(), "de" | "do" | "da" | "del" | "of");
+        if (!own && !joins) || !first.chars().any(char::is_alphabetic) {
+            break;
+        }
+        rest = after;
+    }
+    rest.to_owned()
 }
 
 /// What the best fit amounts to: certain or not, how sure, and by which rule.
@@ -177,7 +271,11 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
         return Some((true, 92, "goes back to a former value of the fact"));
     }
     if fit.old && cue != "end" {
-        return Some((!(fit.foreign && !matches!(cue, "instead_of" | "not_but" | "swap" | "departure" | "take_over")), 95, "the old value it names is the fact's"));
+        return Some((
+            !(fit.foreign && !matches!(cue, "instead_of" | "not_but" | "swap" | "departure" | "take_over")),
+            95,
+            "the old value it names is the fact's",
+        ));
     }
     match claim.act {
         Act::Cancel => {
@@ -185,7 +283,7 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
             (named && !fit.foreign && cue == "end").then_some((true, 88, "what it ends is the fact's"))
         }
         Act::Set | Act::Revert if cue == "status" => {
-            let named = fit.telling > 0 && (fit.head || fit.text > 0) || fit.text > 0;
+            let named = fit.head && fit.telling > 0 || fit.text > 0;
             if !named || fit.foreign {
                 return None;
             }
@@ -193,18 +291,32 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
         }
         Act::Set | Act::Revert => {
             if cue == "take_over" {
-                return (fit.head && fit.kind && fit.key > 0).then_some((true, 85, "somebody takes over what the fact is about"));
+                return (fit.kind && fit.telling > 0).then_some((
+                    true,
+                    85,
+                    "somebody takes over what the fact is about",
+                ));
             }
             if cue == "departure" {
                 return None;
             }
-            if !fit.kind {
+            let ruling =
+                cue == "choice" && claim.about.iter().any(|term| term == "#policy") && fit.telling + fit.key > 0;
+            if !fit.kind && !ruling {
                 return None;
             }
             let link = fit.key > 0 || fit.text > 0;
             match cue {
-                "statement" => (fit.head && fit.telling > 0 && !fit.foreign).then_some((!worded || fit.missing == 0, 80, "a value for the fact's own slot")),
-                "direct" => (fit.telling > 0).then_some((!fit.foreign, 80, "tells to use another value for the fact's slot")),
+                "statement" => (fit.head && fit.telling > 0 && !fit.foreign).then_some((
+                    !worded || fit.missing == 0,
+                    80,
+                    "a value for the fact's own slot",
+                )),
+                "direct" => (fit.telling > 0 || (fit.text > 0 && !worded)).then_some((
+                    !fit.foreign,
+                    80,
+                    "tells to use another value for the fact's slot",
+                )),
                 _ => link.then_some((!fit.foreign, 90, "a change of the fact's slot with a value of its kind")),
             }
         }
@@ -212,27 +324,57 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
 }
 
 /// A claim that names nothing: the one fact that it can mean.
-fn alone<'a>(claim: &Claim, reading: &Reading, facts: &[(&'a Fact, &Prepared)]) -> Option<(&'a Fact, bool, u8, &'static str)> {
+fn alone<'a>(
+    asked: &Asked<'_>,
+    reading: &Reading,
+    facts: &[(&'a Fact, &Prepared)],
+) -> Option<(&'a Fact, bool, u8, &'static str)> {
+    let claim = asked.claim;
     let cue = claim.cue.as_deref()?;
     let strong = matches!(cue, "correction" | "move" | "now" | "not_but" | "instead_of" | "choice" | "revert");
     let (kind, _) = claim.new_value.as_ref()?;
     if !strong || !claim.others.is_empty() || claim.act == Act::Cancel {
         return None;
     }
+    // What it is about in words that no fact has: with several of them it speaks of something else.
+    let loose = claim.about.iter().filter(|term| !term.starts_with('#')).count();
+    if loose > if matches!(cue, "correction" | "choice" | "instead_of" | "not_but") { 2 } else { 1 } {
+        return None;
+    }
     let fitting: Vec<&(&Fact, &Prepared)> = facts.iter().filter(|(_, prepared)| prepared.takes(*kind)).collect();
-    let recent: Vec<&(&Fact, &Prepared)> = fitting.iter().filter(|(fact, _)| fact.at.seconds_until(reading.at) <= BREATH).copied().collect();
+    let recent: Vec<&(&Fact, &Prepared)> =
+        fitting.iter().filter(|(fact, _)| fact.at.seconds_until(reading.at) <= BREATH).copied().collect();
     let one = match (fitting.as_slice(), recent.as_slice()) {
         ([one], _) | (_, [one]) => *one,
         _ => return None,
     };
-    if claim.new.as_deref().is_some_and(|new| says(one.1, new)) || !claim.names.is_empty() {
+    if asked.is_said_by(one.1) || !claim.names.is_empty() {
         return None;
     }
     Some((one.0, true, 75, "the only fact with a value of this kind"))
 }
 
 /// Titles and levels that policy yields to.
-const POLICY_YIELDS_TO: &[&str] = &["policy", "executive", "c_level", "ceo", "cfo", "coo", "cto", "board", "president", "presidente", "presidenta", "presidencia", "diretoria", "conselho", "consejo", "compliance", "legal", "system"];
+const POLICY_YIELDS_TO: &[&str] = &[
+    "policy",
+    "executive",
+    "c_level",
+    "ceo",
+    "cfo",
+    "coo",
+    "cto",
+    "board",
+    "president",
+    "presidente",
+    "presidenta",
+    "presidencia",
+    "diretoria",
+    "conselho",
+    "consejo",
+    "compliance",
+    "legal",
+    "system",
+];
 
 /// Whether the speaker's word may put the fact out of force.
 fn may_overrule(reading: &Reading, fact: &Fact, order: &AuthorityOrder) -> bool {
@@ -240,7 +382,9 @@ fn may_overrule(reading: &Reading, fact: &Fact, order: &AuthorityOrder) -> bool 
     let said = reading.authority.as_deref();
     if own.is_some_and(|own| plain_text(own) == "policy") {
         return said.is_some_and(|said| {
-            plain_text(said).split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| POLICY_YIELDS_TO.contains(&word))
+            plain_text(said)
+                .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+                .any(|word| POLICY_YIELDS_TO.contains(&word))
         });
     }
     let rank = |title: Option<&str>| title.and_then(|title| order.rank(title));

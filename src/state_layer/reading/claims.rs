@@ -11,7 +11,7 @@ use crate::state_layer::fact::FactScope;
 use crate::state_layer::language::folding::plain_text;
 use crate::state_layer::language::tags::tagged;
 use crate::state_layer::language::terms::{self, Language};
-use crate::state_layer::language::titles::is_title_word;
+use crate::state_layer::language::titles::{is_title_word, passed_on};
 use crate::state_layer::language::value::ValueKind;
 
 /// The most stems of what a claim is about.
@@ -27,7 +27,36 @@ const MAX_WORDS: usize = 400;
 const NOT_PERSONS: &[&str] = &["assistant", "assistente", "asistente", "bot", "ai", "model", "tool", "agent", "agente"];
 
 /// Titles of people outside: what they state are their own terms.
-const OUTSIDERS: &[&str] = &["vendor", "supplier", "contractor", "external", "fornecedor", "proveedor", "competitor", "concorrente", "competidor", "externo", "externa"];
+const OUTSIDERS: &[&str] = &[
+    "vendor",
+    "supplier",
+    "contractor",
+    "external",
+    "fornecedor",
+    "proveedor",
+    "competitor",
+    "concorrente",
+    "competidor",
+    "externo",
+    "externa",
+];
+
+/// The classes of words that give a change away.
+const CUES: &[Sign] = &[
+    Sign::Move,
+    Sign::Correct,
+    Sign::Choose,
+    Sign::Now,
+    Sign::Instead,
+    Sign::NoLonger,
+    Sign::Swap,
+    Sign::Back,
+    Sign::Make,
+    Sign::Direct,
+    Sign::Is,
+    Sign::Request,
+    Sign::Over,
+];
 
 /// Reads an utterance: what it says that is so, whoever's word it is, and no more of its words than that.
 #[must_use]
@@ -46,13 +75,14 @@ pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp
     let outside = marks.title.as_deref().is_some_and(|title| {
         plain_text(title).split(|letter: char| !letter.is_alphanumeric()).any(|word| OUTSIDERS.contains(&word))
     });
+    let ruled = passed_on(marks.body).is_some();
     let (stance, claims) = if NOT_PERSONS.contains(&speaker.as_str()) || outside {
         (Stance::NotCounted, Vec::new())
     } else {
         match marks.scope {
             Some((FactScope::Draft, _)) => (Stance::Draft, Vec::new()),
             Some((FactScope::Hypothetical, _)) => (Stance::Hypothetical, Vec::new()),
-            _ => claims_of(Clause::all(all, tongue)),
+            _ => claims_of(&Clause::all(all, tongue), ruled),
         }
     };
     let said = utterance.authority.clone();
@@ -61,9 +91,10 @@ pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp
 }
 
 /// The claims of all sentences, and how the utterance as a whole is meant.
-fn claims_of(clauses: Vec<Clause>) -> (Stance, Vec<Claim>) {
+fn claims_of(clauses: &[Clause], ruled: bool) -> (Stance, Vec<Claim>) {
     let stances: Vec<Stance> = clauses.iter().map(stance::of).collect();
-    let drafted = stances.iter().any(|stance| *stance == Stance::Draft) && clauses.iter().any(|clause| clause.has(&[Sign::Draft]));
+    let drafted = stances.iter().any(|stance| *stance == Stance::Draft)
+        && clauses.iter().any(|clause| clause.has(&[Sign::Draft]));
     let mut claims: Vec<Claim> = Vec::new();
     let mut before: Vec<String> = Vec::new();
     if !drafted {
@@ -74,7 +105,7 @@ fn claims_of(clauses: Vec<Clause>) -> (Stance, Vec<Claim>) {
             let framed = frames::of(clause);
             match framed {
                 Some(frame) => {
-                    let claim = claim_of(clause, &frame, &before);
+                    let claim = claim_of(clause, &frame, &before, ruled);
                     push(&mut claims, claim);
                 }
                 None => before.extend(stems_of(clause, &(0..0), &(0..0))),
@@ -82,11 +113,34 @@ fn claims_of(clauses: Vec<Clause>) -> (Stance, Vec<Claim>) {
         }
     }
     let stance = if claims.is_empty() {
-        stances.iter().copied().find(|stance| *stance != Stance::Assertion).unwrap_or(if drafted { Stance::Draft } else { Stance::Assertion })
+        stances.iter().copied().find(|stance| *stance != Stance::Assertion).unwrap_or(if drafted {
+            Stance::Draft
+        } else {
+            Stance::Assertion
+        })
     } else {
         Stance::Assertion
     };
     (stance, claims)
+}
+
+/// The claims of a text that somebody wrote down as a fact.
+pub(super) fn of_text(text: &str) -> Vec<Claim> {
+    let marks = tagged(text);
+    let mut all = words(marks.body);
+    all.truncate(MAX_WORDS);
+    let tongue = tongue(&all);
+    claims_of(&Clause::all(all, tongue), false).1
+}
+
+/// The stems and slots of a key.
+pub(super) fn terms_of_key(key: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (stem, slots) in super::words::terms(key) {
+        found.extend(slots.iter().map(|slot| format!("#{slot}")));
+        found.push(stem);
+    }
+    limited(found, MAX_ABOUT)
 }
 
 /// Adds a claim. Who comes may be said in the sentence after the one that says who goes.
@@ -105,7 +159,7 @@ fn push(claims: &mut Vec<Claim>, claim: Claim) {
     claims.push(claim);
 }
 
-fn claim_of(clause: &Clause, frame: &Frame, before: &[String]) -> Claim {
+fn claim_of(clause: &Clause, frame: &Frame, before: &[String], ruled: bool) -> Claim {
     let new = frame.new.clone().unwrap_or(0..0);
     let old = frame.old.clone().unwrap_or(0..0);
     let mut about = stems_of(clause, &new, &(0..0));
@@ -114,8 +168,15 @@ fn claim_of(clause: &Clause, frame: &Frame, before: &[String]) -> Claim {
     }
     let head = frame.head.clone().map(|span| head_stems(clause, &span, &new)).unwrap_or_default();
     let apart = |at: &usize| !new.contains(at) && !old.contains(at);
-    let names = names_of(clause, apart);
-    let others = others_of(clause, &new);
+    let mut names = names_of(clause, apart);
+    if frame.cue == "direct" {
+        names.extend(narrowed(clause));
+    }
+    add_value_terms(clause, &new, &mut about);
+    if ruled && frame.cue == "choice" {
+        about.push("#policy".to_owned());
+    }
+    let others = others_of(clause, &new, &old);
     Claim {
         act: frame.act,
         cue: (frame.cue != "statement").then(|| frame.cue.to_owned()),
@@ -143,9 +204,33 @@ fn stems_of(clause: &Clause, new: &Span, old: &Span) -> Vec<String> {
         if word.sign || new.contains(&at) || old.contains(&at) {
             continue;
         }
-        add_terms(word, clause.small(at), &mut found);
+        // Words that only give a change away are not what it is about.
+        let cue = CUES.iter().any(|sign| clause.covers(at, *sign)) && slots::of(&word.stem).is_empty();
+        add_terms(word, cue || clause.small(at), &mut found);
     }
     found
+}
+
+/// What the new value itself tells of its slot: the unit of an amount, the noun of a place, words that name a slot.
+fn add_value_terms(clause: &Clause, new: &Span, found: &mut Vec<String>) {
+    let typed = new.clone().any(|at| clause.kind(at).is_some());
+    for at in new.clone() {
+        let Some(word) = clause.word(at).filter(|word| !word.sign) else { continue };
+        let mut own = Vec::new();
+        match &word.value {
+            Some(value) if value.kind == ValueKind::Place => {
+                own.extend(value.canonical.split(' ').take(1).map(str::to_owned));
+                own.extend(
+                    slots::of(&stem(value.canonical.split(' ').next().unwrap_or_default()))
+                        .iter()
+                        .map(|slot| format!("#{slot}")),
+                );
+            }
+            Some(_) => {}
+            None => add_terms(word, clause.small(at), &mut own),
+        }
+        found.extend(own.into_iter().filter(|term| typed || term.starts_with('#')));
+    }
 }
 
 /// A word's stems, unless it is small, and its slots.
@@ -178,6 +263,18 @@ fn head_stems(clause: &Clause, span: &Span, new: &Span) -> Vec<String> {
     found
 }
 
+/// What a sentence is narrowed to by its opening: "for the legal brief, use …".
+fn narrowed(clause: &Clause) -> Vec<String> {
+    let opens = clause.word(0).is_some_and(|word| {
+        matches!(word.plain.as_str(), "for" | "para" | "pra" | "pro" | "in" | "on" | "no" | "na" | "en" | "em")
+    });
+    let comma = clause.words.iter().take(8).position(|word| word.is(','));
+    match comma {
+        Some(comma) if opens => clause.stems(1..comma),
+        _ => Vec::new(),
+    }
+}
+
 /// Names and codes that the sentence speaks of, apart from its values. Titles are nobody's name.
 fn names_of(clause: &Clause, apart: impl Fn(&usize) -> bool) -> Vec<String> {
     let mut found = Vec::new();
@@ -194,11 +291,11 @@ fn names_of(clause: &Clause, apart: impl Fn(&usize) -> bool) -> Vec<String> {
 }
 
 /// Words that say that it is about something else.
-fn others_of(clause: &Clause, new: &Span) -> Vec<String> {
+fn others_of(clause: &Clause, new: &Span, old: &Span) -> Vec<String> {
     clause
         .each(Sign::Other)
         .chain(clause.each(Sign::Relation))
-        .filter(|mark| !new.contains(&mark.at))
+        .filter(|mark| !new.contains(&mark.at) && !old.contains(&mark.at))
         .filter_map(|mark| clause.word(mark.end.saturating_sub(1)))
         .map(|word| word.stem.clone())
         .collect()
@@ -216,15 +313,26 @@ fn written(clause: &Clause, span: &Span) -> Option<String> {
         text.push_str(&clause.text(word));
         end = word.end;
     }
-    Some(text)
+    let kind = clause.kind(span.start);
+    let bare = match kind {
+        Some(ValueKind::Time) => without_preposition(&text),
+        _ => text.as_str(),
+    };
+    Some(bare.to_owned())
+}
+
+/// A time without the word before it: `a las 3` → `3`, `às 16h` → `16h`.
+fn without_preposition(text: &str) -> &str {
+    let digit = text.find(|letter: char| letter.is_ascii_digit()).unwrap_or(0);
+    let before = plain_text(text.get(..digit).unwrap_or_default());
+    if matches!(before.trim(), "a las" | "las" | "as" | "at") { text.get(digit..).unwrap_or(text) } else { text }
 }
 
 /// A span's kind and canonical form: of its first typed value, or else its stems.
 fn typed(clause: &Clause, span: &Span) -> Option<(ValueKind, String)> {
     let value = span.clone().filter_map(|at| clause.word(at)).find_map(|word| word.value.as_ref());
-    let first = clause.word(span.start)?;
     match value {
-        Some(value) if first.value.is_some() => Some((value.kind, value.canonical.clone())),
+        Some(value) => Some((value.kind, value.canonical.clone())),
         _ => {
             let stems = clause.stems(span.clone());
             (!stems.is_empty()).then(|| (ValueKind::Word, stems.join(" ")))

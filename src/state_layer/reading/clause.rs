@@ -13,10 +13,18 @@ pub(super) struct Clause {
     pub marks: Vec<Mark>,
     /// Whether it ends in a question mark.
     pub asks: bool,
+    /// In which tongue it is.
+    pub tongue: Tongue,
 }
 
 /// The words from one up to another.
 pub(super) type Span = std::ops::Range<usize>;
+
+/// Words that turn a value into its absence and belong to it.
+const WITHOUT: &[&str] = &["no", "sem", "sin", "without", "zero"];
+
+/// Words that join two nouns into one value.
+const OF: &[&str] = &["de", "of", "com", "con", "with", "sem", "sin"];
 
 /// The most words of a value that is not typed.
 const LONGEST: usize = 5;
@@ -54,7 +62,14 @@ impl Clause {
     fn of(words: Vec<Word>, asks: bool, tongue: Tongue) -> Self {
         let mut marks = lexicon::marks(&words, tongue);
         // A word inside a typed value, or inside a longer phrase that says something else, is no sign.
-        marks.retain(|mark| words.get(mark.at).is_none_or(|word| word.value.is_none()));
+        marks.retain(|mark| {
+            words.get(mark.at).is_none_or(|word| {
+                // "New York" is not new, and the A of "Plan A" is no article.
+                let named =
+                    word.name && (matches!(mark.sign, Sign::Now) || (word.plain.len() == 1 && word.plain != "i"));
+                word.value.is_none() && !named
+            })
+        });
         let all = marks.clone();
         marks.retain(|mark| {
             !all.iter().any(|other| {
@@ -62,7 +77,7 @@ impl Clause {
                 longer && other.at <= mark.at && other.end >= mark.end && outranks(other.sign, mark.sign)
             })
         });
-        Self { words, marks, asks }
+        Self { words, marks, asks, tongue }
     }
 
     /// The first phrase of a class.
@@ -121,16 +136,18 @@ impl Clause {
             Sign::Over,
             Sign::To,
         ];
-        self.word(at).is_none_or(|word| word.sign)
-            || self.small(at)
-            || BOUNDS.iter().any(|sign| self.starts(at, *sign))
+        self.word(at).is_none_or(|word| word.sign) || self.small(at) || BOUNDS.iter().any(|sign| self.starts(at, *sign))
     }
 
     /// The value phrase that starts here, after words that only lead to it.
     pub fn phrase_from(&self, start: usize) -> Option<Span> {
         let mut at = start;
         let mut skipped = 0;
-        while skipped < 5 && self.word(at).is_some_and(|word| word.value.is_none() && (word.is(':') || (!word.sign && self.leads(at)))) {
+        while skipped < 5
+            && self
+                .word(at)
+                .is_some_and(|word| word.value.is_none() && (word.is(':') || (!word.sign && self.leads(at))))
+        {
             at += 1;
             skipped += 1;
         }
@@ -138,15 +155,35 @@ impl Clause {
             return Some(at..self.measured(at));
         }
         let mut end = at;
-        while end - at < LONGEST && !self.bounds(end) {
+        if self.word(at).is_some_and(|word| word.value.is_none() && WITHOUT.contains(&word.plain.as_str()))
+            && self.tongue_has(at)
+        {
             end += 1;
+        }
+        while end - at < LONGEST {
+            let joins = end > at
+                && self.word(end).is_some_and(|word| OF.contains(&word.plain.as_str()))
+                && !self.bounds(end + 1)
+                && self.word(end + 1).is_some_and(|word| word.value.is_none() && !word.name);
+            if self.bounds(end) && !joins {
+                break;
+            }
+            end += 1 + usize::from(joins);
         }
         (end > at).then(|| at..self.carried(end))
     }
 
     /// Whether a word only leads to a value: articles, prepositions, forms of "to be", "now".
     fn leads(&self, at: usize) -> bool {
+        if self.word(at).is_some_and(|word| WITHOUT.contains(&word.plain.as_str())) {
+            return false;
+        }
         self.small(at) || self.starts(at, Sign::To) || self.starts(at, Sign::Is) || self.starts(at, Sign::Now)
+    }
+
+    /// Whether "no" here says "without": in Spanish it says "not".
+    fn tongue_has(&self, at: usize) -> bool {
+        self.tongue == Tongue::English || self.word(at).is_some_and(|word| word.plain != "no")
     }
 
     /// A phrase of words may go on with a preposition and a typed value: `cartão em 3x`.
@@ -154,7 +191,9 @@ impl Clause {
         if self.kind(end).is_some() {
             return self.measured(end);
         }
-        if self.starts(end, Sign::To) && self.kind(end + 1) == Some(ValueKind::Number) {
+        if self.word(end).is_some_and(|word| matches!(word.plain.as_str(), "em" | "en" | "in"))
+            && self.kind(end + 1) == Some(ValueKind::Number)
+        {
             return self.measured(end + 1);
         }
         end
@@ -167,7 +206,13 @@ impl Clause {
         loop {
             let joined = match self.word(end) {
                 Some(word) if word.value.is_some() => Some(end),
-                Some(word) if word.is('-') || matches!(word.plain.as_str(), "a" | "as" | "to" | "at" | "às" | "y" | "e" | "and" | "ate") => {
+                Some(word)
+                    if word.is('-')
+                        || matches!(
+                            word.plain.as_str(),
+                            "a" | "as" | "to" | "at" | "às" | "y" | "e" | "and" | "ate"
+                        ) =>
+                {
                     Some(end + 1)
                 }
                 _ => None,
@@ -176,7 +221,8 @@ impl Clause {
                 let follows = self.kind(*next);
                 matches!(
                     (kind, follows),
-                    (ValueKind::Date, Some(ValueKind::Date | ValueKind::Time)) | (ValueKind::Time, Some(ValueKind::Time | ValueKind::Date))
+                    (ValueKind::Date, Some(ValueKind::Date | ValueKind::Time))
+                        | (ValueKind::Time, Some(ValueKind::Time | ValueKind::Date))
                 ) && !(*next > end && follows == Some(ValueKind::Date) && kind == ValueKind::Date)
             });
             match next {
@@ -187,13 +233,19 @@ impl Clause {
         if !matches!(kind, ValueKind::Number | ValueKind::Money | ValueKind::Percent | ValueKind::Duration) {
             return end;
         }
-        if kind == ValueKind::Number && !self.bounds(end) && self.word(end).is_some_and(|word| word.value.is_none()) && !self.covers(end, Sign::Request) {
+        if kind == ValueKind::Number
+            && !self.bounds(end)
+            && self.word(end).is_some_and(|word| word.value.is_none())
+            && !self.covers(end, Sign::Request)
+        {
             end += 1;
         }
         let per = |at: usize| self.word(at).is_some_and(|word| PER.split(' ').any(|small| small == word.plain));
         if per(end) {
             let counted = self.word(end).is_some_and(|word| matches!(word.plain.as_str(), "each"));
-            let noun = self.word(end + 1).is_some_and(|word| !word.sign && word.value.is_none() && !self.small(end + 1) && word.plain.len() > 2);
+            let noun = self
+                .word(end + 1)
+                .is_some_and(|word| !word.sign && word.value.is_none() && !self.small(end + 1) && word.plain.len() > 2);
             let unit = matches!(kind, ValueKind::Money | ValueKind::Number | ValueKind::Duration);
             if counted {
                 end += 1;
@@ -220,7 +272,9 @@ impl Clause {
         while start > 0 && last - start < LONGEST {
             let at = start - 1;
             let verb = self.starts(at, Sign::Choose) || self.starts(at, Sign::Direct) || self.starts(at, Sign::Move);
-            if self.bounds(at) || verb || self.covers(at, Sign::Choose) {
+            if self.bounds(at) || verb || self.covers(at, Sign::Choose) || self.kind(at).is_some() {
+                let without = start < last && self.word(at).is_some_and(|word| WITHOUT.contains(&word.plain.as_str()));
+                start -= usize::from(without && self.tongue_has(at));
                 break;
             }
             start = at;
@@ -252,11 +306,17 @@ fn is_unit(word: &str) -> bool {
 
 /// Whether a longer phrase of one class hides a word of another inside it.
 fn outranks(longer: Sign, inner: Sign) -> bool {
-    use Sign::{Add, Ask, Back, By, Choose, Correct, End, From, Hearsay, If, Instead, Is, Keep, Move, NoLonger, NoNeed, Not, Now, Once, Over, Past, Request, Status, Stop, Swap, To, Wish};
+    use Sign::{
+        Add, Ask, Back, By, Choose, Correct, End, From, Hearsay, If, Instead, Is, Keep, Move, NoLonger, NoNeed, Not,
+        Now, Once, Other, Over, Past, Relation, Request, Status, Stop, Swap, To, Wish,
+    };
     match longer {
         Stop | To | From | By | Is => false,
         Request => matches!(inner, Wish | Ask | Is),
-        Correct => matches!(inner, Wish | Not | Is | Move | Status | End | Swap | Choose | Ask | NoNeed | Now),
+        Correct => matches!(
+            inner,
+            Other | Relation | Wish | Not | Is | Move | Status | End | Swap | Choose | Ask | NoNeed | Now
+        ),
         NoNeed => matches!(inner, Move | End | Status | Swap | Not | Choose),
         NoLonger => matches!(inner, Not | Status | Keep),
         Instead => matches!(inner, To | From | Move | Swap),

@@ -1,7 +1,9 @@
 //! A fact as the rules of reading compare it.
 
-use super::words::{stem, terms};
+use std::sync::OnceLock;
+
 use super::slots;
+use super::words::{stem, terms};
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
 use crate::state_layer::language::value::{TypedValue, ValueKind, values};
@@ -27,8 +29,10 @@ pub struct Prepared {
     pub(super) key: Vec<KeyWord>,
     /// The stems of its value.
     pub(super) text: Vec<String>,
-    /// The typed values in its value.
-    pub(super) values: Vec<TypedValue>,
+    /// The start of its value, as it is written.
+    written: String,
+    /// The typed values in it, read when they are first asked for.
+    typed: OnceLock<Vec<TypedValue>>,
     /// The stems of the values before it.
     pub(super) former: Vec<Vec<String>>,
     /// Whether its value is marked as not final.
@@ -62,30 +66,43 @@ impl Prepared {
             })
             .collect();
         let stems_of_text = stems(text);
-        let tentative = stems_of_text.iter().any(|stem| matches!(stem.as_str(), "tentativ" | "draft" | "rascunh" | "borrador" | "propost" | "proposal" | "preliminar" | "preliminary"));
+        let tentative = stems_of_text.iter().any(|stem| {
+            matches!(
+                stem.as_str(),
+                "tentativ" | "draft" | "rascunh" | "borrador" | "propost" | "proposal" | "preliminar" | "preliminary"
+            )
+        });
         Self {
             key,
-            values: values(text),
+            written: text.to_owned(),
+            typed: OnceLock::new(),
             text: stems_of_text,
             former: fact.former.iter().map(|former| stems(&former.text)).collect(),
             tentative,
         }
     }
 
+    /// The typed values in its value.
+    pub(super) fn values(&self) -> &[TypedValue] {
+        self.typed.get_or_init(|| values(&self.written))
+    }
+
     /// Whether its value is words alone, as a name or a status is.
     pub(super) fn is_worded(&self) -> bool {
-        self.values.iter().all(|value| matches!(value.kind, ValueKind::Word | ValueKind::Code))
+        self.values().iter().all(|value| matches!(value.kind, ValueKind::Word | ValueKind::Code))
     }
 
     /// Whether a value of this kind could stand in its place.
     pub(super) fn takes(&self, kind: ValueKind) -> bool {
         use ValueKind::{Code, Contact, Date, Duration, Money, Number, Percent, Place, Word};
-        let has = |kind: ValueKind| self.values.iter().any(|value| value.kind == kind);
+        let has = |kind: ValueKind| self.values().iter().any(|value| value.kind == kind);
         match kind {
             Word => self.is_worded(),
-            Number => has(Number) || has(Money) || has(Percent) || has(Duration) || (has(Place) && self.text.len() <= 2),
-            Place => has(Place) || has(Number) || self.values.is_empty(),
-            Code => has(Code) || has(Number) || self.values.is_empty(),
+            Number => {
+                has(Number) || has(Money) || has(Percent) || has(Duration) || (has(Place) && self.text.len() <= 2)
+            }
+            Place => has(Place) || has(Number) || self.values().is_empty(),
+            Code => has(Code) || has(Number) || self.values().is_empty(),
             Contact => has(Contact) || (has(Number) && self.text.len() == 1),
             Money => has(Money) || (has(Number) && self.text.len() == 1),
             Date => has(Date) || (has(Number) && self.text.len() == 1),

@@ -7,27 +7,57 @@ use super::words::stem;
 
 /// Slots and their words in three languages, in plain letters. A word may stand for several slots.
 const SLOTS: &[(&str, &str)] = &[
-    ("address", "address endereco direccion domicilio location localizacao ubicacion destination destino logradouro rua lives live mora moro vivo vive moved"),
-    ("home", "home city cidade ciudad town municipio neighborhood neighbourhood bairro barrio residence residencia casa apartment lives live living moro mora \
-        morando vivo vive viviendo moving relocated mudei mudamos hometown pais country based residir"),
-    ("delivery", "delivery deliver delivers delivering delivered entrega entregar entregue entreguem shipping ship shipment ships envio enviar envie envia envien \
-        envialo envienlo frete flete send sends package pacote paquete mandar manda mande mandem manden mandalo mandenlo mandala encomenda despacho remessa dropoff courier parcel goes"),
+    (
+        "address",
+        "address endereco direccion domicilio location localizacao ubicacion destination destino logradouro rua lives live mora moro vivo vive moved",
+    ),
+    (
+        "home",
+        "home city cidade ciudad town municipio neighborhood neighbourhood bairro barrio residence residencia casa apartment lives live living moro mora \
+        morando vivo vive viviendo moving relocated mudei mudamos hometown pais country based residir",
+    ),
+    (
+        "delivery",
+        "delivery deliver delivers delivering delivered entrega entregar entregue entreguem shipping ship shipment ships envio enviar envie envia envien \
+        envialo envienlo frete flete send sends package pacote paquete mandar manda mande mandem manden mandalo mandenlo mandala encomenda despacho remessa dropoff courier parcel goes",
+    ),
     ("deadline", "deadline prazo plazo due vencimento vencimiento limite vence fecha-limite entrega cutoff"),
-    ("meeting", "meeting reuniao reunion call ligacao llamada appointment consulta cita compromisso encontro encuentro sync standup kickoff agendamento turno \
-        visita visit interview entrevista session sessao sesion videollamada videochamada horario"),
-    ("price", "price preco precio cost custo costo valor tarifa rate fee quote cotacao cotizacion cotizacao pricing taxa charge cobro mensalidade mensualidad cuota tuition \
-        fare monto montante total amount sale sai costs custa cuesta vale costando rent aluguel alquiler renta quilo kilo"),
+    (
+        "meeting",
+        "meeting reuniao reunion call ligacao llamada appointment consulta cita compromisso encontro encuentro sync standup kickoff agendamento turno \
+        visita visit interview entrevista session sessao sesion videollamada videochamada horario",
+    ),
+    (
+        "price",
+        "price preco precio cost custo costo valor tarifa rate fee quote cotacao cotizacion cotizacao pricing taxa charge cobro mensalidade mensualidad cuota tuition \
+        fare monto montante total amount sale sai costs custa cuesta vale costando rent aluguel alquiler renta quilo kilo",
+    ),
     ("order", "order pedido orden encomenda compra purchase"),
-    ("phone", "phone telefone telefono celular cellphone mobile movil number numero whatsapp zap cel celu contato fone contacto"),
+    (
+        "phone",
+        "phone telefone telefono celular cellphone mobile movil number numero whatsapp zap cel celu contato fone contacto",
+    ),
     ("email", "email e-mail mail correo inbox"),
-    ("payment", "payment pagamento pago pay paying paid pagar paga pague pagamos pagaremos pagando cobranca billing forma boleto pix cartao tarjeta card efectivo dinheiro cash \
-        transferencia transfer invoice fatura factura installment parcela parcelas cuotas"),
-    ("quantity", "quantity qty quantidade qtd cantidad count units unidades amount numero number headcount many volume pieces pecas piezas"),
-    ("people", "guests convidados invitados people pessoas personas attendees participantes asistentes headcount seats lugares booking reserva table mesa us party pax"),
+    (
+        "payment",
+        "payment pagamento pago pay paying paid pagar paga pague pagamos pagaremos pagando cobranca billing forma boleto pix cartao tarjeta card efectivo dinheiro cash \
+        transferencia transfer invoice fatura factura installment parcela parcelas cuotas",
+    ),
+    (
+        "quantity",
+        "quantity qty quantidade qtd cantidad count units unidades amount numero number headcount many volume pieces pecas piezas",
+    ),
+    (
+        "people",
+        "guests convidados invitados people pessoas personas attendees participantes asistentes headcount seats lugares booking reserva table mesa us party pax",
+    ),
     ("size", "size tamanho talla talle medida numero wear wears fit"),
     ("colour", "color colour cor paint tinta pintura pintar paint"),
     ("room", "room sala salon salao venue local lugar place hall espaco espacio auditorio office escritorio sede"),
-    ("venue", "venue local lugar espaco espacio place hall salon salao gala wedding festa fiesta party evento event casamento boda ceremony cerimonia will-be-at"),
+    (
+        "venue",
+        "venue local lugar espaco espacio place hall salon salao gala wedding festa fiesta party evento event casamento boda ceremony cerimonia will-be-at",
+    ),
     ("flight", "flight voo vuelo plane aviao avion departure partida salida embarque rebooked fly flying"),
     ("bus", "bus onibus autobus micro ticket passagem pasaje boleto departure salida saida train trem tren"),
     ("contract", "contract contrato agreement acordo acuerdo deal convenio"),
@@ -37,25 +67,49 @@ const SLOTS: &[(&str, &str)] = &[
     ("time", "time hora horario hour schedule cronograma agenda turno shift hrs window janela ventana"),
     ("name", "name nome nombre called chamado llamado chama llama title titulo"),
     ("status", "status estado situacao situacion stage etapa fase progress andamento"),
-    ("owner", "owner responsavel responsable lead leader lider head manager gerente encargado encargada titular in-charge charge cargo coordinator coordenador coordenadora coordinador \
-        coordinadora supervisor supervisora chefe jefe jefa boss pm dono dueno foreman capataz captain capitao capitan rep representante account"),
-    ("vendor", "vendor supplier fornecedor proveedor provider prestador company empresa agency agencia contractor contract contrato transportadora carrier gestoria contador accountant \
-        contabilidade contador-a asesor signing signed distribuidor distribuidora"),
+    (
+        "owner",
+        "owner responsavel responsable lead leader lider head manager gerente encargado encargada titular in-charge charge cargo coordinator coordenador coordenadora coordinador \
+        coordinadora supervisor supervisora chefe jefe jefa boss pm dono dueno foreman capataz captain capitao capitan rep representante account",
+    ),
+    (
+        "vendor",
+        "vendor supplier fornecedor proveedor provider prestador company empresa agency agencia contractor contract contrato transportadora carrier gestoria contador accountant \
+        contabilidade contador-a asesor signing signed distribuidor distribuidora",
+    ),
     ("contact", "contact contato contacto talk reach person pessoa emergencia emergency"),
     ("plan", "plan plano subscription assinatura suscripcion abono package pacote tier membership"),
-    ("approach", "approach plan strategy estrategia abordagem enfoque implementation implementacao implementacion method metodo rollout deployment"),
+    (
+        "approach",
+        "approach plan strategy estrategia abordagem enfoque implementation implementacao implementacion method metodo rollout deployment",
+    ),
     ("design", "design layout theme tema desenho diseno look ui"),
-    ("choice", "selected selecionado seleccionado chosen escolhido elegido choice escolha eleccion selection decision decisao framework tool ferramenta herramienta stack"),
+    (
+        "choice",
+        "selected selecionado seleccionado chosen escolhido elegido choice escolha eleccion selection decision decisao framework tool ferramenta herramienta stack",
+    ),
     ("policy", "policy politica decision decisao regra rule norma regla reglamento regulamento"),
     ("priority", "priority prioridade prioridad focus foco enfoque"),
-    ("language", "language idioma lingua lengua reply responder english ingles spanish espanhol espanol portuguese portugues french frances german alemao aleman italian italiano \
-        responda respond answer"),
+    (
+        "language",
+        "language idioma lingua lengua reply responder english ingles spanish espanhol espanol portuguese portugues french frances german alemao aleman italian italiano \
+        responda respond answer",
+    ),
     ("timezone", "timezone fuso huso zone zona"),
-    ("diet", "diet dieta vegetarian vegetariano vegetariana vegan vegano meat carne eating comendo comiendo food comida alimentacao alimentacion eat como"),
+    (
+        "diet",
+        "diet dieta vegetarian vegetariano vegetariana vegan vegano meat carne eating comendo comiendo food comida alimentacao alimentacion eat como",
+    ),
     ("medication", "medication medicine medicamento medicacao medicacion remedio dose dosage dosis dosagem drug"),
     ("class", "class aula clase lesson curso course taller oficina"),
-    ("hotel", "hotel pousada hospedagem hospedaje lodging accommodation alojamiento acomodacao hostel stay booking booked inn"),
-    ("car", "car carro auto coche veiculo vehicle vehiculo rental locadora alugamos aluguel rented alquilamos alquiler rentadora"),
+    (
+        "hotel",
+        "hotel pousada hospedagem hospedaje lodging accommodation alojamiento acomodacao hostel stay booking booked inn",
+    ),
+    (
+        "car",
+        "car carro auto coche veiculo vehicle vehiculo rental locadora alugamos aluguel rented alquilamos alquiler rentadora",
+    ),
     ("bank", "bank banco"),
     ("loan", "loan credito prestamo emprestimo financiamento financiacion mortgage hipoteca"),
     ("refund", "refund reembolso devolucao devolucion return estorno"),
@@ -67,7 +121,10 @@ const SLOTS: &[(&str, &str)] = &[
     ("deploy", "deploy deployment implantacao despliegue release lancamento lanzamiento launch publicacion golive"),
     ("remote", "remote remoto home office teletrabajo teletrabalho wfh hibrido hybrid"),
     ("sla", "sla response resposta respuesta atendimento atencion"),
-    ("staff", "staff team equipe equipo time pessoal personal hiring contratacao contratacion hire engineers vagas headcount"),
+    (
+        "staff",
+        "staff team equipe equipo time pessoal personal hiring contratacao contratacion hire engineers vagas headcount",
+    ),
     ("dock", "dock doca muelle loading carga embarque descarga unloading"),
     ("expiry", "expiry expiration validade vencimiento caducidad expires"),
     ("interest", "interest juros interes intereses"),
@@ -112,7 +169,8 @@ const GENERIC: &str = "fact item value valor current atual actual new novo nuevo
     total status estado type tipo id key v1 v2 v3 v4 note nota detail detalhe detalle of de da do del the per max min selected decision top main \
     shared instruction default preferred preferido preferida official approved";
 
-static GENERIC_STEMS: LazyLock<std::collections::HashSet<String>> = LazyLock::new(|| GENERIC.split_whitespace().map(stem).collect());
+static GENERIC_STEMS: LazyLock<std::collections::HashSet<String>> =
+    LazyLock::new(|| GENERIC.split_whitespace().map(stem).collect());
 
 /// Whether a key's stem names only a type.
 pub(super) fn is_generic(stem: &str) -> bool {

@@ -3,15 +3,56 @@
 use super::Stance;
 use super::clause::Clause;
 use super::lexicon::Sign;
+use super::words::Tongue;
+use crate::state_layer::language::value::ValueKind;
 
 /// Questions at the end of a sentence that only ask for assent, in plain letters.
 const TAGS: &[&str] = &[
-    "pode ser", "ok", "okay", "ta", "ta bom", "ta bem", "blz", "beleza", "si", "vale", "dale", "please", "por favor", "pfv", "porfa", "alright", "tudo bem", "fechado",
-    "de acordo", "esta bien", "sim", "puede ser", "esta bem", "viu", "entendeu", "fechou", "deal", "cool", "if possible", "se possivel", "si es posible",
+    "pode ser",
+    "ok",
+    "okay",
+    "ta",
+    "ta bom",
+    "ta bem",
+    "blz",
+    "beleza",
+    "si",
+    "vale",
+    "dale",
+    "please",
+    "por favor",
+    "pfv",
+    "porfa",
+    "alright",
+    "tudo bem",
+    "fechado",
+    "de acordo",
+    "esta bien",
+    "sim",
+    "puede ser",
+    "esta bem",
+    "viu",
+    "entendeu",
+    "fechou",
+    "deal",
+    "cool",
+    "if possible",
+    "se possivel",
+    "si es posible",
 ];
 
 /// The classes of words that ask for a change.
-const CHANGES: &[Sign] = &[Sign::Move, Sign::Swap, Sign::End, Sign::Instead, Sign::Back, Sign::NoLonger, Sign::Over, Sign::Leave, Sign::Status];
+const CHANGES: &[Sign] = &[
+    Sign::Move,
+    Sign::Swap,
+    Sign::End,
+    Sign::Instead,
+    Sign::Back,
+    Sign::NoLonger,
+    Sign::Over,
+    Sign::Leave,
+    Sign::Status,
+];
 
 /// How a sentence is meant.
 pub(super) fn of(clause: &Clause) -> Stance {
@@ -30,7 +71,10 @@ pub(super) fn of(clause: &Clause) -> Stance {
     if clause.has(&[Sign::NoNeed, Sign::Remind]) {
         return Stance::Confirmation;
     }
-    if clause.has(&[Sign::Once]) {
+    if negated(clause) {
+        return Stance::Confirmation;
+    }
+    if clause.has(&[Sign::Once]) || only_that_day(clause) {
         return Stance::Exception;
     }
     if past(clause) {
@@ -42,7 +86,7 @@ pub(super) fn of(clause: &Clause) -> Stance {
     if clause.has(&[Sign::Keep]) && !kept_is_old(clause) {
         return Stance::Confirmation;
     }
-    if clause.has(&[Sign::Part]) {
+    if clause.has(&[Sign::Part]) && !moved_towards(clause) {
         return Stance::Narrative;
     }
     if clause.has(&[Sign::Add]) && !clause.has(CHANGES) {
@@ -54,14 +98,25 @@ pub(super) fn of(clause: &Clause) -> Stance {
 /// Whether it asks. A request in the form of a question tells what to do, and a tag asks for no more than assent.
 fn question(clause: &Clause) -> bool {
     let opening = clause.words.iter().take_while(|word| word.sign || greeting(&word.plain)).count();
-    let request = clause.first(Sign::Request).is_some_and(|mark| mark.at <= opening + 1);
+    let asked = clause
+        .marks
+        .iter()
+        .find(|mark| mark.sign == Sign::Ask && mark.at == opening && mark.end > mark.at + 1)
+        .copied();
+    let request = clause
+        .first(Sign::Request)
+        .is_some_and(|mark| mark.at <= opening + 1 && asked.is_none_or(|ask| mark.end > ask.end));
     if !clause.asks {
-        return clause.starts(opening, Sign::Ask) && !request && !clause.has(&[Sign::Correct, Sign::Now]) && asks_alone(clause, opening);
+        return clause.starts(opening, Sign::Ask)
+            && !request
+            && !clause.has(&[Sign::Correct, Sign::Now])
+            && asks_alone(clause, opening);
     }
     if request && clause.has(&[Sign::Move, Sign::Swap, Sign::End, Sign::Instead, Sign::Back, Sign::Direct]) {
         return false;
     }
-    let plain: Vec<&str> = clause.words.iter().rev().take_while(|word| !word.sign).map(|word| word.plain.as_str()).collect();
+    let plain: Vec<&str> =
+        clause.words.iter().rev().take_while(|word| !word.sign).map(|word| word.plain.as_str()).collect();
     let tag = plain.into_iter().rev().collect::<Vec<_>>().join(" ");
     !(TAGS.contains(&tag.as_str()) && clause.words.iter().any(|word| word.is(',')))
 }
@@ -69,15 +124,65 @@ fn question(clause: &Clause) -> bool {
 /// Whether an interrogative at the start asks although no question mark follows: not in "when you are done, …".
 fn asks_alone(clause: &Clause, opening: usize) -> bool {
     let word = clause.word(opening).map_or("", |word| word.plain.as_str());
-    !matches!(word, "quando" | "cuando" | "when" | "como" | "vc" | "voce" | "voces" | "vcs" | "have" | "do" | "will" | "hay" | "tem" | "hacen" | "fazem" | "entregam" | "entregan" | "any")
-        || (matches!(word, "tem" | "hay" | "any" | "tienen") && !clause.has(CHANGES))
+    // "quem vai fazer é a Gina"
+    let answered =
+        clause.each(Sign::Is).any(|is| (is.end..is.end + 2).any(|at| clause.word(at).is_some_and(|word| word.name)));
+    if matches!(word, "quem" | "quien" | "who") && answered {
+        return false;
+    }
+    !matches!(
+        word,
+        "quando"
+            | "cuando"
+            | "when"
+            | "como"
+            | "vc"
+            | "voce"
+            | "voces"
+            | "vcs"
+            | "have"
+            | "do"
+            | "will"
+            | "hay"
+            | "tem"
+            | "hacen"
+            | "fazem"
+            | "entregam"
+            | "entregan"
+            | "any"
+    ) || (matches!(word, "tem" | "hay" | "any" | "tienen") && !clause.has(CHANGES))
 }
 
 fn greeting(word: &str) -> bool {
     matches!(
         word,
-        "hi" | "hey" | "hello" | "ok" | "oi" | "ola" | "hola" | "bom" | "boa" | "dia" | "tarde" | "noite" | "buenas" | "buenos" | "dias" | "tardes" | "and" | "e" | "y" | "so" | "but" | "mas"
-            | "pero" | "oh" | "gente" | "pessoal" | "team" | "guys"
+        "hi" | "hey"
+            | "hello"
+            | "ok"
+            | "oi"
+            | "ola"
+            | "hola"
+            | "bom"
+            | "boa"
+            | "dia"
+            | "tarde"
+            | "noite"
+            | "buenas"
+            | "buenos"
+            | "dias"
+            | "tardes"
+            | "and"
+            | "e"
+            | "y"
+            | "so"
+            | "but"
+            | "mas"
+            | "pero"
+            | "oh"
+            | "gente"
+            | "pessoal"
+            | "team"
+            | "guys"
     )
 }
 
@@ -89,7 +194,9 @@ fn conditional(clause: &Clause) -> bool {
             return true;
         }
         let before = mark.at.checked_sub(1).and_then(|at| clause.word(at));
-        let opens = before.is_none_or(|word| word.sign || matches!(word.plain.as_str(), "e" | "y" | "mas" | "pero" | "que" | "so" | "solo"));
+        let opens = before.is_none_or(|word| {
+            word.sign || matches!(word.plain.as_str(), "e" | "y" | "mas" | "pero" | "que" | "so" | "solo")
+        });
         let after = clause.word(mark.end);
         opens && after.is_some_and(|word| !word.sign)
     })
@@ -98,16 +205,66 @@ fn conditional(clause: &Clause) -> bool {
 /// Whether it tells of what was: not where it goes on to say what is.
 fn past(clause: &Clause) -> bool {
     let Some(mark) = clause.each(Sign::Past).last() else { return false };
-    let goes_on = clause
-        .each(Sign::Now)
-        .chain(clause.each(Sign::Correct))
-        .any(|now| now.at >= mark.end || (now.end <= mark.at && clause.word(now.at).is_some_and(|word| word.plain == "now")));
+    let goes_on = clause.each(Sign::Now).chain(clause.each(Sign::Correct)).any(|now| {
+        now.at >= mark.end || (now.end <= mark.at && clause.word(now.at).is_some_and(|word| word.plain == "now"))
+    });
     !goes_on
+}
+
+/// Whether a change is denied: the word for "not" stands right before it.
+fn negated(clause: &Clause) -> bool {
+    const NOT: &[&str] = &[
+        "nao", "n", "no", "not", "don't", "never", "nunca", "jamais", "jamas", "didn't", "won't", "wasn't", "isn't",
+        "doesn't", "hasn't", "can't",
+    ];
+    const BETWEEN: &[&str] =
+        &["se", "me", "lo", "la", "le", "been", "foi", "fue", "be", "being", "get", "esta", "ha", "han", "vai", "va"];
+    let not = |at: usize| clause.word(at).is_some_and(|word| NOT.contains(&word.plain.as_str()));
+    [Sign::Move, Sign::End, Sign::Swap, Sign::Choose, Sign::Status, Sign::Back]
+        .iter()
+        .flat_map(|sign| clause.each(*sign))
+        .any(|mark| {
+            let close = mark.at > 0 && not(mark.at - 1);
+            let near = mark.at > 1
+                && not(mark.at - 2)
+                && clause.word(mark.at - 1).is_some_and(|word| BETWEEN.contains(&word.plain.as_str()));
+            // "no longer moving" and the like are phrases of their own.
+            (close || near) && !clause.covers(mark.at, Sign::NoLonger) && !clause.has(&[Sign::Instead])
+        })
+}
+
+/// Whether it holds for one day: "tomorrow only", "só na sexta".
+fn only_that_day(clause: &Clause) -> bool {
+    let only: &[&str] = match clause.tongue {
+        Tongue::English => &["only", "just"],
+        _ => &["so", "solo", "apenas", "somente", "solamente", "unicamente"],
+    };
+    let is_only = |at: usize| clause.word(at).is_some_and(|word| only.contains(&word.plain.as_str()));
+    (0..clause.words.len())
+        .filter(|at| clause.kind(*at) == Some(ValueKind::Date))
+        .any(|at| is_only(at + 1) || (at > 0 && is_only(at - 1)) || (at > 1 && is_only(at - 2) && clause.small(at - 1)))
+}
+
+/// Whether something is moved to a value: "raised the fee to $49" is no sum that was raised.
+fn moved_towards(clause: &Clause) -> bool {
+    clause.first(Sign::Move).is_some_and(|mark| {
+        (mark.at + 1..clause.words.len()).any(|at| {
+            clause.kind(at + 1).is_some()
+                && clause
+                    .word(at)
+                    .is_some_and(|word| matches!(word.plain.as_str(), "to" | "para" | "pra" | "a" | "pro"))
+        })
+    })
 }
 
 /// Whether what is kept is only a part: "keep the location, but change the quantity", "still, it moved to Friday".
 fn kept_is_old(clause: &Clause) -> bool {
     let Some(keep) = clause.each(Sign::Keep).last() else { return false };
+    // "make it 36, more people confirmed"
+    let reason = keep.at > 2 && clause.word(keep.at).is_some_and(|word| word.plain.starts_with("confirm"));
+    if reason && clause.has(&[Sign::Move, Sign::Swap, Sign::Make, Sign::Instead]) {
+        return true;
+    }
     clause.each(Sign::And).any(|but| {
         but.at >= keep.end
             && clause.word(but.at).is_some_and(|word| matches!(word.plain.as_str(), "but" | "mas" | "pero" | "porem"))

@@ -1,5 +1,8 @@
 //! The words of an utterance, as the rules of reading see them.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::slots;
 use crate::state_layer::language::folding::{plain, plain_text};
 use crate::state_layer::language::value::{TypedValue, values};
@@ -47,22 +50,46 @@ impl Word {
 
 /// Words of which each tongue has its own; the commoner ones are listed once.
 const TELLING: &[(Tongue, &str)] = &[
-    (Tongue::Portuguese, "o os um uma do da dos das no na nos nas em pra pro pras nao e mais ao pelo pela eu voce vc vcs gente meu minha seu sua \
+    (
+        Tongue::Portuguese,
+        "o os um uma do da dos das no na nos nas em pra pro pras nao e mais ao pelo pela eu voce vc vcs gente meu minha seu sua \
         foi ficou agora hoje amanha ja tambem tb so esta ta vai tem isso esse essa ate com para sao segunda terca quarta quinta sexta pfv mudou \
-        muda troca que por as aos dele dela num numa nossa nosso em deixa faz melhor verdade prazo reuniao passa moro entrega pedido"),
-    (Tongue::Spanish, "el la los las un una del en para con no es y mas al lo mi tu su fue quedo ahora hoy manana ya tambien esta va tiene eso \
+        muda troca que por as aos dele dela num numa nossa nosso em deixa faz melhor verdade prazo reuniao passa moro entrega pedido",
+    ),
+    (
+        Tongue::Spanish,
+        "el la los las un una del en para con no es y mas al lo mi tu su fue quedo ahora hoy manana ya tambien esta va tiene eso \
         ese esa hasta yo usted se me te le son lunes martes miercoles jueves viernes porfa cambio paso mejor por que nuestro nuestra unos cambia \
-        mis sus hay muy pero desde le les vez verdad plazo realidad pasa vivo entrega pedido"),
-    (Tongue::English, "the a an of to in for with is are was it we i you my our now not and on at be that this has have from will they your its it's \
-        i'm we're by as but so please make no go can do does let's there me been instead actually"),
+        mis sus hay muy pero desde le les vez verdad plazo realidad pasa vivo entrega pedido",
+    ),
+    (
+        Tongue::English,
+        "the a an of to in for with is are was it we i you my our now not and on at be that this has have from will they your its it's \
+        i'm we're by as but so please make no go can do does let's there me been instead actually",
+    ),
 ];
+
+/// Which tongues a word tells of, in their order.
+static TELLS: LazyLock<HashMap<&'static str, [bool; 3]>> = LazyLock::new(|| {
+    let mut found: HashMap<&'static str, [bool; 3]> = HashMap::new();
+    for (at, (_, list)) in TELLING.iter().enumerate() {
+        for word in list.split_whitespace() {
+            if let Some(tells) = found.entry(word).or_default().get_mut(at) {
+                *tells = true;
+            }
+        }
+    }
+    found
+});
 
 /// The tongue of a text by its small words.
 pub(super) fn tongue(words: &[Word]) -> Tongue {
     let mut scores = [0_usize; 3];
     for word in words.iter().filter(|word| !word.sign).take(60) {
-        for (score, (_, list)) in scores.iter_mut().zip(TELLING) {
-            *score += usize::from(list.split_whitespace().any(|telling| telling == word.plain));
+        if let Some(tells) = TELLS.get(word.plain.as_str()) {
+            for (score, tells) in scores.iter_mut().zip(tells) {
+                *score += usize::from(*tells);
+            }
         }
     }
     let best = scores.iter().copied().max().unwrap_or(0);
@@ -91,9 +118,12 @@ pub(super) fn stem(word: &str) -> String {
         word.to_owned()
     };
     for ending in ["ing", "ed"] {
-        if let Some(head) = stem.strip_suffix(ending).filter(|head| head.len() >= 4 || (ending == "ing" && head.len() >= 3)) {
+        if let Some(head) =
+            stem.strip_suffix(ending).filter(|head| head.len() >= 4 || (ending == "ing" && head.len() >= 3))
+        {
             let mut head = head.to_owned();
-            let doubled = head.as_bytes().len() > 3 && head.as_bytes().iter().rev().take(2).collect::<std::collections::BTreeSet<_>>().len() == 1;
+            let doubled = head.as_bytes().len() > 3
+                && head.as_bytes().iter().rev().take(2).collect::<std::collections::BTreeSet<_>>().len() == 1;
             if doubled && !head.ends_with("ll") && !head.ends_with("ss") {
                 head.pop();
             }
@@ -108,7 +138,8 @@ pub(super) fn stem(word: &str) -> String {
 }
 
 /// Words that end in a full stop without ending a sentence.
-const ABBREVIATED: &str = "mr mrs ms dr dra sr sra srta prof profa st ave av rd no vs inc ltd jr sgt eng av. r c dept ext tel num";
+const ABBREVIATED: &str =
+    "mr mrs ms dr dra sr sra srta prof profa st ave av rd no vs inc ltd jr sgt eng av. r c dept ext tel num";
 
 /// The words of a text.
 pub(super) fn words(text: &str) -> Vec<Word> {
@@ -120,7 +151,16 @@ pub(super) fn words(text: &str) -> Vec<Word> {
         if let Some(value) = typed.next_if(|value| value.span.start <= at) {
             let end = value.span.end.max(at + letter.len_utf8());
             let plain = plain_text(&value.text);
-            found.push(Word { written: String::new(), stem: plain.clone(), plain, start: value.span.start, end, value: Some(value), sign: false, name: false });
+            found.push(Word {
+                written: String::new(),
+                stem: plain.clone(),
+                plain,
+                start: value.span.start,
+                end,
+                value: Some(value),
+                sign: false,
+                name: false,
+            });
             opens = false;
             at = end;
             continue;
@@ -131,18 +171,50 @@ pub(super) fn words(text: &str) -> Vec<Word> {
             let written = text.get(at..end).unwrap_or_default();
             let plain = plain_text(written);
             let name = written.starts_with(char::is_uppercase) && !opens;
-            found.push(Word { written: written.to_owned(), stem: stem(&plain), plain, start: at, end, value: None, sign: false, name });
+            found.push(Word {
+                written: written.to_owned(),
+                stem: stem(&plain),
+                plain,
+                start: at,
+                end,
+                value: None,
+                sign: false,
+                name,
+            });
             opens = false;
             at = end;
             continue;
         }
         let end = at + letter.len_utf8();
+        if letter == '&' {
+            found.push(Word {
+                written: "&".to_owned(),
+                plain: "&".to_owned(),
+                stem: String::new(),
+                start: at,
+                end,
+                value: None,
+                sign: false,
+                name: true,
+            });
+        }
         if matches!(letter, '.' | ',' | '!' | '?' | ';' | ':' | '\n' | '(' | ')' | '—' | '–' | '-' | '/') {
             let abbreviated = letter == '.'
-                && found.last().is_some_and(|word| word.end == at && ABBREVIATED.split_whitespace().any(|short| short == word.plain));
+                && found.last().is_some_and(|word| {
+                    word.end == at && ABBREVIATED.split_whitespace().any(|short| short == word.plain)
+                });
             if !abbreviated {
                 let plain = plain(letter).to_string();
-                found.push(Word { written: plain.clone(), stem: String::new(), plain, start: at, end, value: None, sign: true, name: false });
+                found.push(Word {
+                    written: plain.clone(),
+                    stem: String::new(),
+                    plain,
+                    start: at,
+                    end,
+                    value: None,
+                    sign: true,
+                    name: false,
+                });
                 opens |= matches!(letter, '.' | '!' | '?' | '\n' | ';' | ':');
             }
         }

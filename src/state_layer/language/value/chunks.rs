@@ -1,5 +1,8 @@
 //! What stands between blanks, without the punctuation around it.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::state_layer::language::folding::plain_text;
 
 /// One run of signs between blanks.
@@ -23,6 +26,12 @@ pub(super) struct Chunk<'a> {
 const OPENERS: &str = "a as at las the dia dias end fim fin final meio mediodia meio-dia meia-noite midday medianoche midnight noon today tomorrow tonight hoje \
     amanha hoy manana next this proxima proximo semana mes this esta este essa esse";
 
+/// All words that may open a value without a digit.
+static OPENING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let words = OPENERS.split_whitespace().chain(super::dates::opening_words()).chain(super::number::small_words());
+    words.chain(super::places::opening_words()).collect()
+});
+
 impl Chunk<'_> {
     /// Whether the readers have to be asked at all: most words are not part of any value.
     pub(super) fn may_hold_value(&self) -> bool {
@@ -33,11 +42,9 @@ impl Chunk<'_> {
             || first.is_uppercase()
             || !first.is_alphabetic()
             || self.text.contains('@')
-            || OPENERS.split_whitespace().any(|word| word == self.plain)
-            || super::dates::is_day_word(&self.plain)
-            || super::number::small(&self.plain).is_some()
-            || super::places::is_numbered_noun(&self.plain)
-            || super::places::is_street_word(&self.plain)
+            || OPENING.contains(self.plain.as_str())
+            || self.plain.strip_suffix('s').is_some_and(|word| OPENING.contains(word))
+            || self.plain.ends_with("-feira")
     }
 }
 

@@ -48,6 +48,11 @@ pub(super) fn small(word: &str) -> Option<Millionths> {
     SMALL.iter().find(|(name, _)| *name == word).map(|(_, number)| number * ONE)
 }
 
+/// The words that name a number.
+pub(super) fn small_words() -> impl Iterator<Item = &'static str> {
+    SMALL.iter().map(|(name, _)| *name)
+}
+
 /// A number in digits, and nothing else around it.
 pub(super) fn digits(text: &str) -> Option<Millionths> {
     let well_formed = text.starts_with(|sign: char| sign.is_ascii_digit())

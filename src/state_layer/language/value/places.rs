@@ -70,14 +70,9 @@ fn listed(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|entry| entry == word)
 }
 
-/// Whether a noun in plain letters is told apart by a number.
-pub(super) fn is_numbered_noun(word: &str) -> bool {
-    NUMBERED.iter().any(|(noun, _)| *noun == word)
-}
-
-/// Whether a word in plain letters opens a street name.
-pub(super) fn is_street_word(word: &str) -> bool {
-    listed(STREET_STARTS, word)
+/// Words that may open a place, in plain letters.
+pub(super) fn opening_words() -> impl Iterator<Item = &'static str> {
+    NUMBERED.iter().map(|(noun, _)| *noun).chain(STREET_STARTS.split_whitespace())
 }
 
 fn numeric(text: &str) -> bool {
@@ -178,7 +173,7 @@ pub(super) fn numbered(chunks: &[Chunk<'_>]) -> Option<Read> {
     let coded = second.text.len() <= 5
         && second.text.starts_with(|sign: char| sign.is_ascii_uppercase())
         && second.text.ends_with(|sign: char| sign.is_ascii_digit());
-    let figure = numeric(second.text) && super::dates::time(chunks.get(1..)?).is_none();
+    let figure = numeric(second.text) && super::times::time(chunks.get(1..)?).is_none();
     (figure || lettered || coded || (letter && second.text == "A" && !second.opens))
         .then(|| (ValueKind::Place, format!("{name} {}", second.plain), 2))
 }

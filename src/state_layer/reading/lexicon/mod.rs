@@ -152,7 +152,9 @@ pub(super) fn marks(words: &[Word], tongue: Tongue) -> Vec<Mark> {
             let Some(phrases) = table.by_start.get(start_of(&word.plain)) else { continue };
             for phrase in phrases {
                 let end = at + phrase.words.len();
-                let here = words.get(at..end).is_some_and(|here| phrase.words.iter().zip(here).all(|(pattern, word)| fits(pattern, word)));
+                let here = words
+                    .get(at..end)
+                    .is_some_and(|here| phrase.words.iter().zip(here).all(|(pattern, word)| fits(pattern, word)));
                 let again = found.iter().any(|mark| mark.sign == phrase.sign && mark.at == at && mark.end >= end);
                 if here && !again {
                     found.push(Mark { sign: phrase.sign, at, end });

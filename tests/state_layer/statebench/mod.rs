@@ -1,0 +1,84 @@
+//! StateBench, replayed in process and scored as the probe scores it.
+
+mod data;
+mod replay;
+mod score;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use replay::{Memory, said};
+use score::{Row, figures, score_query, table_row};
+
+/// Replays timelines and asks at every query.
+fn rows(timelines: &[Value], budget: u32, noise: usize, dump: Option<&str>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for timeline in timelines {
+        let noisy;
+        let timeline = if noise > 0 {
+            noisy = data::with_noise(timeline, timelines, noise);
+            &noisy
+        } else {
+            timeline
+        };
+        let mut memory = Memory::new(timeline, 1);
+        for (place, event) in timeline["events"].as_array().unwrap().iter().enumerate() {
+            if event["type"] != "query" {
+                memory.event(event);
+                continue;
+            }
+            let request = memory.request(event["prompt"].as_str().unwrap(), event["ts"].as_str().unwrap(), budget);
+            let (context, tokens) = match memory.pack(&request) {
+                Ok(pack) => (pack.context, pack.token_summary.used),
+                Err(refusal) => {
+                    eprintln!("{} refused: {refusal}", timeline["id"]);
+                    (String::new(), 0)
+                }
+            };
+            let row = score_query(timeline, place, event, &context, tokens, budget, &said(timeline, place));
+            let wanted = dump.is_some_and(|wanted| {
+                row.timeline == wanted
+                    || row.track == wanted
+                        && (!row.missed.is_empty() || !row.exposed.is_empty() || !row.stale_texts.is_empty())
+            });
+            if wanted {
+                println!(
+                    "=== {} {}\nQ {}\n{context}MISSED {:?} EXPOSED {:?} STALE {:?}",
+                    row.timeline, row.track, event["prompt"], row.missed, row.exposed, row.stale_texts
+                );
+            }
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn report(name: &str, rows: &[Row]) {
+    println!("| {name} | q | cov | cov_a | exp | exp_c | qexp | perf | dec | stale | tok | p95 | max | over |");
+    println!("{}", table_row("all", &figures(rows)));
+    let core = |row: &&Row| row.track != "hallucination_resistance" && row.track != "enterprise_privacy";
+    println!("{}", table_row("core", &figures(rows.iter().filter(core))));
+    let mut tracks: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        tracks.entry(&row.track).or_default().push(row);
+    }
+    for (track, rows) in tracks {
+        println!("{}", table_row(track, &figures(rows)));
+    }
+}
+
+/// `cargo test --test state_layer statebench::measure -- --ignored --nocapture`, with `DUMP` a timeline or a track.
+#[test]
+#[ignore = "prints figures"]
+fn measure() {
+    let dump = std::env::var("DUMP").ok();
+    let noise = std::env::var("NOISE").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let budget = std::env::var("BUDGET").ok().and_then(|n| n.parse().ok()).unwrap_or(8000);
+    let splits = std::env::var("SPLITS").unwrap_or_else(|_| "dev".to_owned());
+    for split in splits.split(' ') {
+        let Some(timelines) = data::split(split) else { continue };
+        let rows = rows(&timelines, budget, noise, dump.as_deref());
+        report(&format!("{split}, {budget}, noise {noise}"), &rows);
+    }
+}

@@ -126,7 +126,8 @@ struct Case {
     facts: Vec<(String, String, String)>,
     turns: Vec<(String, String)>,
     gold: Vec<String>,
-    new: Option<String>,
+    /// The value in its place, where the case says; `Some(None)` for none.
+    new: Option<Option<String>>,
 }
 
 fn text(value: &Value, name: &str) -> String {
@@ -148,7 +149,7 @@ fn cases(path: &std::path::Path) -> Vec<Case> {
                     .collect(),
                 turns: list("turns").iter().map(|turn| (text(turn, "speaker"), text(turn, "text"))).collect(),
                 gold: list("supersedes").iter().map(|key| key.as_str().unwrap().to_owned()).collect(),
-                new: case["new_value"].as_str().map(str::to_owned),
+                new: case.get("new_value").map(|new| new.as_str().map(str::to_owned)),
             }
         })
         .collect()
@@ -168,7 +169,7 @@ fn run(case: &Case, crowded: bool) -> (Figures, bool, Option<String>) {
     let hit = case.gold.iter().filter(|key| keys.contains(key)).count();
     let figures = Figures { hit, extra: gone.len() - hit, missed: case.gold.len() - hit };
     let kept = gone.iter().find(|(key, ..)| case.gold.contains(key)).and_then(|(_, new, _)| new.clone());
-    let value_right = hit == 0 || kept == case.new;
+    let value_right = hit == 0 || case.new.as_ref().is_none_or(|new| *new == kept);
     let wrong = figures.extra + figures.missed > 0 || !value_right;
     let line = wrong.then(|| {
         let found: Vec<String> = gone
@@ -230,7 +231,7 @@ fn readings_meet_their_floors() {
         worst.extend(total.get("all").copied());
     }
     for figures in worst {
-        assert!(figures.precision() >= 90.0 && figures.f1() >= 70.0, "{report}");
+        assert!(figures.precision() >= 97.0 && figures.f1() >= 88.0, "{report}");
     }
     assert!(show.is_empty(), "{report}");
 }

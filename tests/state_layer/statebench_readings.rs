@@ -145,7 +145,7 @@ fn the_hand_written_set_is_read() {
             total.recall(),
             total.f1()
         );
-        assert!(total.precision() >= 90.0 && total.f1() >= 70.0);
+        assert!(total.precision() >= 97.0 && total.f1() >= 88.0);
     }
     let _ = (order(), reading_of("user", "x", 0));
 }

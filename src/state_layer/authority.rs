@@ -2,6 +2,7 @@
 
 mod audience;
 mod functions;
+mod title_words;
 mod titles;
 
 use serde::{Deserialize, Serialize};

@@ -43,7 +43,7 @@ impl Hashed {
         Self(0xcbf2_9ce4_8422_2325).byte(facet as u8)
     }
 
-    fn byte(self, byte: u8) -> Self {
+    pub(super) fn byte(self, byte: u8) -> Self {
         Self((self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
     }
 
@@ -64,8 +64,10 @@ impl Hashed {
 /// The index of a ledger.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Index {
+    /// Sorted as far as the index was made of facts that were there; later ones follow.
     uids: Vec<FactUid>,
-    slots: BTreeMap<FactUid, u32>,
+    sorted: usize,
+    later: BTreeMap<FactUid, u32>,
     /// Hash, time for past names and nothing for others, fact.
     entries: BTreeSet<(u64, i64, u32)>,
 }
@@ -73,24 +75,30 @@ pub(super) struct Index {
 impl Index {
     /// An index of facts as they stand.
     pub(super) fn of(facts: &BTreeMap<FactUid, Fact>) -> Self {
-        let mut index = Self::default();
         let mut entries = Vec::with_capacity(facts.len() * 6);
-        for fact in facts.values() {
-            let slot = index.slot(&fact.uid);
+        for (slot, fact) in (0..u32::MAX).zip(facts.values()) {
             each_entry(fact, |hash, at| entries.push((hash, at, slot)));
         }
         entries.sort_unstable();
-        index.entries = entries.into_iter().collect();
-        index
+        Self {
+            uids: facts.keys().cloned().collect(),
+            sorted: facts.len(),
+            later: BTreeMap::new(),
+            entries: entries.into_iter().collect(),
+        }
     }
 
     fn slot(&mut self, uid: &FactUid) -> u32 {
-        if let Some(slot) = self.slots.get(uid) {
+        let sorted = self.uids.get(..self.sorted).unwrap_or_default();
+        if let Some(slot) = sorted.binary_search(uid).ok().and_then(|slot| u32::try_from(slot).ok()) {
+            return slot;
+        }
+        if let Some(slot) = self.later.get(uid) {
             return *slot;
         }
         let slot = u32::try_from(self.uids.len()).unwrap_or(u32::MAX);
         self.uids.push(uid.clone());
-        self.slots.insert(uid.clone(), slot);
+        self.later.insert(uid.clone(), slot);
         slot
     }
 

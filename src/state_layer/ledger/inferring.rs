@@ -131,8 +131,8 @@ pub(super) fn each_mark(fact: &Fact, mut file: impl FnMut(Hashed)) {
             file(hashed);
         }
     }
-    for mark in marks(text).into_iter().take(MARKS) {
-        file(Hashed::new(Facet::Value).text(&mark));
+    for mark in marks(text) {
+        file(mark);
     }
 }
 
@@ -140,20 +140,17 @@ fn opening(first: Option<&str>, second: Option<&str>) -> Option<Hashed> {
     Some(Hashed::new(Facet::Opening).plain(first?).text(" ").plain(second?))
 }
 
-/// Numbers without their separators, and weekdays.
-fn marks(text: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for piece in text.split(|sign: char| !sign.is_alphanumeric() && sign != ',' && sign != '.') {
-        let digits: String = piece.chars().filter(char::is_ascii_digit).take(12).collect();
-        if digits.is_empty() {
-            if let Some(day) = weekday(piece) {
-                found.insert(format!("weekday-{day}"));
-            }
-        } else {
-            found.insert(digits);
-        }
+/// Numbers without their separators, and weekdays; the first few of a text.
+fn marks(text: &str) -> impl Iterator<Item = Hashed> {
+    text.split(|sign: char| !sign.is_alphanumeric() && sign != ',' && sign != '.').filter_map(mark).take(MARKS)
+}
+
+fn mark(piece: &str) -> Option<Hashed> {
+    let mut digits = piece.bytes().filter(u8::is_ascii_digit).take(12).peekable();
+    if digits.peek().is_some() {
+        return Some(digits.fold(Hashed::new(Facet::Value), Hashed::byte));
     }
-    found
+    weekday(piece).map(|day| Hashed::new(Facet::Value).text("weekday-").byte(day))
 }
 
 fn weekday(word: &str) -> Option<u8> {
@@ -212,11 +209,10 @@ impl Ledger {
     fn computed_from(&self, fact: &Fact) -> Vec<FactUid> {
         let text = beginning(fact);
         let own = values(text);
-        let mut wanted = marks(text);
-        wanted.extend(followed(&own));
+        let mut wanted: Vec<Hashed> = marks(text).collect();
+        wanted.extend(followed(&own).iter().map(|number| Hashed::new(Facet::Value).text(number)));
         let mut candidates: Vec<&Fact> = Vec::new();
-        for mark in &wanted {
-            let hashed = Hashed::new(Facet::Value).text(mark);
+        for hashed in wanted {
             let filed: Vec<&Fact> = self
                 .index
                 .of_hashed(hashed)

@@ -23,8 +23,8 @@ async fn places(house: &House, text: &str) -> Vec<String> {
     let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
     let rows = house.rows().await;
     assert!(rows.len() > 5);
-    let rows = rows.into_iter().filter(|row| row.contains(text) || row.to_lowercase().contains(&hex));
-    rows.map(|row| row.chars().take(300).collect()).collect()
+    let holding = rows.into_iter().filter(|row| row.contains(text) || row.to_lowercase().contains(&hex));
+    holding.map(|row| row.chars().filter(|c| !c.is_control()).take(400).collect()).collect()
 }
 
 /// Facts, a pack, a reading and what else can hold a value, around a fact that is to go. Its uid.

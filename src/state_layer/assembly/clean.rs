@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::cues::{ASIDE, REPLACED, begins};
 use super::dead::DeadValues;
 use super::said::{Said, spaced, words};
-use crate::state_layer::language::terms::{Language, sentences};
+use crate::state_layer::language::terms::sentences;
 
 /// A text without its asides: what it says now.
 pub(super) fn core_text(text: &str) -> String {
@@ -14,19 +14,19 @@ pub(super) fn core_text(text: &str) -> String {
 
 /// A fact's text without what it says of the past. A fact that stands is never emptied: where nothing else remains,
 /// it is left as it is.
-pub(super) fn clean_fact(text: &str, dead: &DeadValues, language: Language) -> String {
+pub(super) fn clean_fact(text: &str, dead: &DeadValues<'_>) -> String {
     if !dead.may_touch(text) {
         return if text.contains('(') { without(text, is_past) } else { text.to_owned() };
     }
-    let text = without(text, |aside| is_past(aside) || !dead.spans(&Said::new(aside, language), true).is_empty());
+    let text = without(text, |aside| is_past(aside) || !dead.spans(&Said::new(aside, dead.stems), true).is_empty());
     let parts = sentences(&text);
-    let kept: Vec<String> = parts.iter().filter_map(|part| clean_sentence(part, dead, language, true)).collect();
+    let kept: Vec<String> = parts.iter().filter_map(|part| clean_sentence(part, dead, true)).collect();
     let cleaned = tidy(&kept.concat());
     if !cleaned.is_empty() {
         return cleaned;
     }
     let clauses: Vec<&str> = text.split_inclusive([',', ';', '—']).collect();
-    let kept: Vec<String> = clauses.iter().filter_map(|clause| clean_sentence(clause, dead, language, true)).collect();
+    let kept: Vec<String> = clauses.iter().filter_map(|clause| clean_sentence(clause, dead, true)).collect();
     let cleaned = tidy(&kept.concat());
     if cleaned.is_empty() { tidy(&text) } else { cleaned }
 }
@@ -37,17 +37,17 @@ fn is_past(aside: &str) -> bool {
 }
 
 /// A sentence of a conversation without what is dead in it; none where that is what it says.
-pub(super) fn clean_said(sentence: &str, dead: &DeadValues, language: Language) -> Option<String> {
+pub(super) fn clean_said(sentence: &str, dead: &DeadValues<'_>) -> Option<String> {
     if !dead.may_touch(sentence) {
         return Some(tidy(sentence));
     }
-    let text = without(sentence, |aside| !dead.spans(&Said::new(aside, language), false).is_empty());
-    clean_sentence(&text, dead, language, false).map(|text| tidy(&text)).filter(|text| !text.is_empty())
+    let text = without(sentence, |aside| !dead.spans(&Said::new(aside, dead.stems), false).is_empty());
+    clean_sentence(&text, dead, false).map(|text| tidy(&text)).filter(|text| !text.is_empty())
 }
 
 /// A sentence from which every dead value could be cut together with the words that say it was replaced.
-fn clean_sentence(sentence: &str, dead: &DeadValues, language: Language, is_fact: bool) -> Option<String> {
-    let said = Said::new(sentence, language);
+fn clean_sentence(sentence: &str, dead: &DeadValues<'_>, is_fact: bool) -> Option<String> {
+    let said = Said::new(sentence, dead.stems);
     let mut spans = dead.spans(&said, is_fact);
     if spans.is_empty() {
         return Some(sentence.to_owned());

@@ -1,23 +1,24 @@
-//! What must not come back: values that were replaced, overruled, restricted or said under another scope, and where a
-//! text repeats them.
+//! What must not come back: values that were replaced, overruled, restricted or said under another scope.
 //!
-//! A value is dead as a whole: `$50` is not in `$500`. What is specific (an amount, a code, a phrase) is dead wherever
-//! it is said; what could be about anything (a weekday, a bare number, a single word, and whatever a living fact says
-//! too) is dead only in a sentence that speaks of the same thing.
+//! A value is dead as a whole: `$50` is not in `$500`. What is specific (an amount, a code, a phrase, a name) is dead
+//! wherever it is said; what could be about anything (a weekday, a bare number, a plain word, and whatever a living
+//! fact says too) is dead only in a sentence that speaks of the same thing.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::Range;
 
 use super::clean::core_text;
-use super::said::{Said, Word, carries_meaning, stem_set, words};
+use super::said::{Word, carries_meaning, words};
+use super::stems::{Stem, Stems};
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::tags::tagged;
-use crate::state_layer::language::terms::{Language, sentences};
+use crate::state_layer::language::terms::sentences;
 use crate::state_layer::language::value::{ValueKind, values};
 
-/// The most dead values that are looked for in one pack; the newest of the most relevant facts come first.
-const MAX_DEAD: usize = 4096;
+/// The most dead values that are looked for in one pack; those of the most relevant facts come first.
+const MAX_DEAD: usize = 2048;
+/// The most dead values that one word or figure leads to, so that no text is held against all of them.
+const MAX_LEADS: usize = 16;
 /// A text of so many words that carry meaning is a statement rather than a value.
 const STATEMENT: usize = 5;
 /// The most words of one dead phrase.
@@ -32,61 +33,84 @@ pub(super) enum Because {
     Withheld,
 }
 
-type Figure = (ValueKind, String);
+/// Where a dead phrase is dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Wherever it is said.
+    Anywhere,
+    /// Where it is written as a name, and else on its topic.
+    AsName,
+    /// Where its topic is spoken of.
+    OnTopic,
+}
 
-/// A dead value, ready to be looked for.
+pub(super) type Figure = (ValueKind, String);
+
+/// A dead value.
 #[derive(Debug)]
 struct Dead {
     because: Because,
     /// Words that say what it is about, as text: stems are made when they are needed.
     topic: String,
-    stems: OnceCell<BTreeSet<String>>,
+    stems: OnceCell<BTreeSet<Stem>>,
 }
 
-/// All dead values of a pack.
-#[derive(Debug, Default)]
-pub(super) struct DeadValues {
+/// A phrase that is dead.
+#[derive(Debug)]
+pub(super) struct Phrase {
+    /// Its words.
+    pub forms: Vec<String>,
+    /// Where it is dead.
+    pub reach: Reach,
+    /// Of which dead value.
+    pub index: usize,
+}
+
+/// All dead values of a pack, by what could give them away in a text.
+#[derive(Debug)]
+pub(super) struct DeadValues<'a> {
+    /// The stems of the pack.
+    pub stems: &'a Stems,
     dead: Vec<Dead>,
-    /// Phrases by their first word: the words, whether they are dead wherever they are said, whose they are.
-    phrases: HashMap<String, Vec<(Vec<String>, bool, usize)>>,
-    figures: BTreeMap<Figure, Vec<usize>>,
-    names: HashMap<String, Vec<usize>>,
+    /// Phrases by their first word.
+    pub(super) phrases: HashMap<String, Vec<Phrase>>,
+    /// Typed values.
+    pub(super) figures: BTreeMap<Figure, Vec<usize>>,
+    /// Names that no living text has.
+    pub(super) names: HashMap<String, Vec<usize>>,
     /// Figures that living facts have too.
-    shared: BTreeSet<Figure>,
+    pub(super) shared: BTreeSet<Figure>,
     /// The words of the figures as they were written, and one bit for each digit that one of them begins with: most
     /// texts can be told from these alone to repeat none.
     figure_words: HashSet<String>,
     first_digits: u16,
-    language: Option<Language>,
 }
 
-/// What living texts say: what of it a dead value has too, is not dead for itself.
-#[derive(Debug, Default)]
-pub(super) struct Living {
-    figures: BTreeSet<Figure>,
-    words: BTreeSet<String>,
+fn figures(text: &str) -> Vec<Figure> {
+    let typed = values(text).into_iter().filter(|value| value.kind != ValueKind::Word);
+    typed.map(|value| (value.kind, value.canonical)).collect()
 }
 
-impl Living {
-    /// Adds what a living text says now.
-    pub fn add(&mut self, text: &str) {
-        self.figures.extend(figures(text));
-        self.words.extend(words(text).into_iter().map(|word| word.form));
+/// Notes where a word leads, up to a bound.
+fn lead(leads: &mut Vec<usize>, index: usize) {
+    if leads.len() < MAX_LEADS {
+        leads.push(index);
     }
 }
 
-fn figures(text: &str) -> impl Iterator<Item = Figure> {
-    values(text).into_iter().filter(|value| value.kind != ValueKind::Word).map(|value| (value.kind, value.canonical))
-}
-
-impl DeadValues {
-    /// None yet, for a question in this language.
-    pub fn new(language: Language) -> Self {
-        Self { language: Some(language), ..Self::default() }
-    }
-
-    fn language(&self) -> Language {
-        self.language.unwrap_or(Language::English)
+impl<'a> DeadValues<'a> {
+    /// None yet.
+    pub fn new(stems: &'a Stems) -> Self {
+        Self {
+            stems,
+            dead: Vec::new(),
+            phrases: HashMap::new(),
+            figures: BTreeMap::new(),
+            names: HashMap::new(),
+            shared: BTreeSet::new(),
+            figure_words: HashSet::new(),
+            first_digits: 0,
+        }
     }
 
     /// Whether nothing is dead.
@@ -95,83 +119,66 @@ impl DeadValues {
     }
 
     /// Notes what a living fact replaced.
-    pub fn add_former(&mut self, fact: &Fact, text: &str, living: &Living) {
-        let body = tagged(text).body;
-        let core = core_text(body);
-        for former in &fact.former {
-            self.add_replaced(
-                &fact.key,
-                fact.supersedes.as_ref().map(|pointer| pointer.0.as_str()),
-                &core,
-                &former.text,
-                living,
-            );
+    pub fn add_former(&mut self, fact: &Fact, text: &str) {
+        if fact.former.is_empty() {
+            return;
         }
+        let now = Now::new(&core_text(tagged(text).body));
+        let old_key = fact.supersedes.as_ref().map(|pointer| pointer.0.as_str());
+        fact.former.iter().for_each(|former| self.add(&fact.key, old_key, &now, &former.text));
     }
 
     /// Notes one value that `now` has replaced.
-    pub fn add_replaced(&mut self, key: &str, old_key: Option<&str>, now: &str, old: &str, living: &Living) {
+    pub fn add_replaced(&mut self, key: &str, now: &str, old: &str) {
+        self.add(key, None, &Now::new(now), old);
+    }
+
+    fn add(&mut self, key: &str, old_key: Option<&str>, now: &Now, old: &str) {
         let tag = tagged(old);
-        let (old_words, now_words) = (words(tag.body), words(now));
-        if old_words.is_empty() || forms(&old_words) == forms(&now_words) || self.dead.len() >= MAX_DEAD {
+        let old_words = words(tag.body);
+        if old_words.is_empty() || forms(&old_words) == now.forms || self.dead.len() >= MAX_DEAD {
             return;
         }
-        let (old_figures, now_figures): (Vec<Figure>, BTreeSet<Figure>) =
-            (figures(tag.body).collect(), figures(now).collect());
-        if !self.is_related((key, old_key), (&old_words, &old_figures), (&now_words, &now_figures)) {
+        let old_figures = figures(tag.body);
+        if !self.is_related((key, old_key), (&old_words, &old_figures), now) {
             return;
         }
-        let mut topic = format!("{key} {} {now} {}", old_key.unwrap_or_default(), tag.body);
+        let mut topic = format!("{key} {} {} {}", old_key.unwrap_or_default(), now.forms.join(" "), tag.body);
         tag.title.iter().for_each(|title| topic.extend([" ", title]));
         let index = self.note(Because::Replaced, topic);
-        self.add_phrases(index, tag.body, Some(&now_words));
-        for figure in old_figures.into_iter().filter(|figure| !now_figures.contains(figure)) {
-            if living.figures.contains(&figure) {
-                self.shared.insert(figure.clone());
-            }
-            self.figures.entry(figure).or_default().push(index);
-        }
-        self.add_figure_words(tag.body);
-        self.add_names(index, tag.body, &now_words, living);
+        self.add_phrases(index, tag.body, &now.forms);
+        let gone: Vec<Figure> = old_figures.into_iter().filter(|figure| !now.figures.contains(figure)).collect();
+        self.add_figures(index, tag.body, gone);
+        self.add_names(index, tag.body, &now.forms);
         // Whoever was overruled is not asked again.
-        for name in tag.name.iter().filter(|name| words(name).iter().all(|word| !living.words.contains(&word.form))) {
-            for word in words(name).into_iter().filter(|word| carries_meaning(&word.form)) {
-                self.names.entry(word.form).or_default().push(index);
+        for word in tag.name.iter().flat_map(|name| words(name)) {
+            if carries_meaning(&word.form) && !now.forms.contains(&word.form) {
+                lead(self.names.entry(word.form).or_default(), index);
             }
         }
     }
 
     /// Notes a text that is not shown: restricted, or said under another scope.
-    pub fn add_withheld(&mut self, text: &str, living: &Living) {
+    pub fn add_withheld(&mut self, text: &str) {
         let body = tagged(text).body;
         if self.dead.len() >= MAX_DEAD {
             return;
         }
         let index = self.note(Because::Withheld, body.to_owned());
-        self.add_phrases(index, body, None);
-        for figure in figures(body).filter(|figure| !living.figures.contains(figure)) {
-            self.figures.entry(figure).or_default().push(index);
+        self.add_phrases(index, body, &[]);
+        self.add_figures(index, body, figures(body));
+    }
+
+    /// Takes notice of what living texts say: a name of theirs is not dead, and a figure of theirs is dead only on its
+    /// topic.
+    pub fn settle<'t>(&mut self, living: impl Iterator<Item = std::borrow::Cow<'t, str>>) {
+        for text in living {
+            let words = words(&text);
+            words.iter().for_each(|word| drop(self.names.remove(&word.form)));
+            if words.iter().any(|word| self.may_be_figure(&word.form)) {
+                self.shared.extend(figures(&text).into_iter().filter(|figure| self.figures.contains_key(figure)));
+            }
         }
-        self.add_figure_words(body);
-    }
-
-    fn add_figure_words(&mut self, text: &str) {
-        for value in values(text) {
-            self.first_digits |= first_digit(&value.text);
-            self.figure_words.extend(words(&value.text).into_iter().map(|word| word.form));
-        }
-    }
-
-    /// Whether a text could repeat something dead: no more than a look at its words.
-    pub fn may_touch(&self, text: &str) -> bool {
-        !self.is_empty()
-            && words(text).iter().any(|Word { form, .. }| {
-                self.phrases.contains_key(form) || self.names.contains_key(form) || self.may_be_figure(form)
-            })
-    }
-
-    fn may_be_figure(&self, form: &str) -> bool {
-        first_digit(form) & self.first_digits != 0 || self.figure_words.contains(form)
     }
 
     fn note(&mut self, because: Because, topic: String) -> usize {
@@ -182,103 +189,98 @@ impl DeadValues {
     /// Whether one value can have replaced the other in what it says, too. A pointer alone does not say so: programs
     /// number the statements of a conversation and let each name the one before it. Such statements are long, have
     /// keys of their own, give no values of one kind and share few words.
-    fn is_related(
-        &self,
-        keys: (&str, Option<&str>),
-        old: (&[Word], &[Figure]),
-        now: (&[Word], &BTreeSet<Figure>),
-    ) -> bool {
-        let lineage = keys.1.is_none_or(|old_key| base_key(old_key) == base_key(keys.0));
-        if lineage || old.1.iter().any(|(kind, _)| now.1.iter().any(|(other, _)| other == kind)) {
+    fn is_related(&self, (key, old_key): (&str, Option<&str>), old: (&[Word], &[Figure]), now: &Now) -> bool {
+        let lineage = old_key.is_none_or(|old_key| base_key(old_key) == base_key(key));
+        if lineage || old.1.iter().any(|(kind, _)| now.figures.iter().any(|(other, _)| other == kind)) {
             return true;
         }
-        let (old, now) = (stem_set(old.0, self.language()), stem_set(now.0, self.language()));
-        old.len().min(now.len()) < STATEMENT || old.intersection(&now).count() * 2 >= old.len()
+        let stems: BTreeSet<Stem> = now.forms.iter().filter_map(|form| self.stems.of(form)).collect();
+        let old = self.stems.set(old.0);
+        old.len().min(stems.len()) < STATEMENT || old.intersection(&stems).count() * 2 >= old.len()
     }
 
-    /// Notes the sentences of a dead text as phrases.
-    fn add_phrases(&mut self, index: usize, body: &str, now: Option<&[Word]>) {
-        let whole = sentences(body);
-        for sentence in whole.iter().copied().chain(labelled(body)) {
-            let phrase: Vec<String> = words(sentence).into_iter().take(MAX_WORDS).map(|word| word.form).collect();
-            let contained = now.is_some_and(|now| contains(&forms(now), &phrase));
-            let Some(first) = phrase.first().filter(|_| !contained).cloned() else { continue };
-            let meaning = phrase.iter().filter(|form| carries_meaning(form)).count();
-            if meaning == 0 && phrase.len() < 3 && !phrase.iter().any(|form| has_digit(form)) {
+    /// Notes the sentences of a dead text as phrases, with and without its asides.
+    fn add_phrases(&mut self, index: usize, body: &str, now: &[String]) {
+        let core = core_text(body);
+        let aside = (core != body).then_some(core.as_str());
+        for sentence in sentences(body).into_iter().chain(aside.into_iter().flat_map(sentences)).chain(labelled(body)) {
+            let phrase: Vec<Word> = words(sentence).into_iter().take(MAX_WORDS).collect();
+            let forms = forms(&phrase);
+            let Some(first) = forms.first().filter(|_| !contains(now, &forms)).cloned() else { continue };
+            let meaning = forms.iter().filter(|form| carries_meaning(form)).count();
+            let marked = forms.iter().any(|form| is_marked(form));
+            if meaning == 0 && forms.len() < 3 && !forms.iter().any(|form| has_digit(form)) {
                 continue;
             }
-            let sure = meaning >= 2 || phrase.iter().any(|form| is_marked(form));
-            self.phrases.entry(first).or_default().push((phrase, sure, index));
+            let reach = match meaning {
+                _ if marked || meaning >= 2 => Reach::Anywhere,
+                _ if forms.len() == 1 && values(sentence).is_empty() => Reach::AsName,
+                _ => Reach::OnTopic,
+            };
+            let phrases = self.phrases.entry(first).or_default();
+            if phrases.len() < MAX_LEADS {
+                phrases.push(Phrase { forms, reach, index });
+            }
         }
     }
 
-    /// Notes the names in a dead text that no living text has.
-    fn add_names(&mut self, index: usize, body: &str, now: &[Word], living: &Living) {
+    fn add_figures(&mut self, index: usize, body: &str, figures: Vec<Figure>) {
+        if figures.is_empty() {
+            return;
+        }
+        for figure in figures {
+            lead(self.figures.entry(figure).or_default(), index);
+        }
+        for value in values(body) {
+            self.first_digits |= first_digit(&value.text);
+            self.figure_words.extend(words(&value.text).into_iter().map(|word| word.form));
+        }
+    }
+
+    /// Notes the names in a dead text that what replaced it does not have.
+    fn add_names(&mut self, index: usize, body: &str, now: &[String]) {
         for (place, word) in words(body).into_iter().enumerate() {
             let written = body.get(word.span.clone()).unwrap_or_default();
-            let capital = written.chars().next().is_some_and(char::is_uppercase) && place > 0;
-            let inner = written.chars().skip(1).any(char::is_uppercase) && written.chars().any(char::is_lowercase);
-            let known = living.words.contains(&word.form) || now.iter().any(|other| other.form == word.form);
-            if (capital || inner) && !known && carries_meaning(&word.form) {
-                self.names.entry(word.form).or_default().push(index);
+            let capital = place > 0 && written.chars().next().is_some_and(char::is_uppercase);
+            if (capital || is_camel(written)) && !now.contains(&word.form) && carries_meaning(&word.form) {
+                lead(self.names.entry(word.form).or_default(), index);
             }
         }
     }
 
-    /// Where a sentence repeats what is dead. `shown` texts of facts are held only against what was replaced.
-    pub fn spans(&self, said: &Said<'_>, is_fact: bool) -> Vec<Range<usize>> {
-        let mut spans = Vec::new();
-        if self.is_empty() {
-            return spans;
-        }
-        let counts =
-            |index: usize| self.dead.get(index).is_some_and(|dead| !is_fact || dead.because == Because::Replaced);
-        for (place, word) in said.words.iter().enumerate() {
-            for (phrase, sure, index) in self.phrases.get(&word.form).into_iter().flatten() {
-                let found = said.words.get(place..place + phrase.len()).filter(|found| forms(found).eq(phrase));
-                if let Some(span) = found.and_then(span_of)
-                    && counts(*index)
-                    && (*sure || self.same_topic(*index, said, &span))
-                {
-                    spans.push(span);
-                }
-            }
-            for index in self.names.get(&word.form).into_iter().flatten() {
-                if counts(*index) && self.same_topic(*index, said, &word.span) {
-                    spans.push(word.span.clone());
-                }
-            }
-        }
-        if self.figures.is_empty() || !said.words.iter().any(|word| self.may_be_figure(&word.form)) {
-            return spans;
-        }
-        for value in said.values() {
-            let figure = (value.kind, value.canonical.clone());
-            let sure = is_specific(&figure) && !self.shared.contains(&figure);
-            for index in self.figures.get(&figure).into_iter().flatten() {
-                let withheld = self.dead.get(*index).is_some_and(|dead| dead.because == Because::Withheld);
-                if counts(*index) && (sure && !withheld || self.same_topic(*index, said, &value.span)) {
-                    spans.push(value.span.clone());
-                }
-            }
-        }
-        spans
+    /// Whether a text could repeat something dead: no more than a look at its words.
+    pub fn may_touch(&self, text: &str) -> bool {
+        !self.dead.is_empty()
+            && words(text).iter().any(|Word { form, .. }| {
+                self.phrases.contains_key(form) || self.names.contains_key(form) || self.may_be_figure(form)
+            })
     }
 
-    /// Whether a sentence speaks of what a dead value was about: it shares a word with it beside the value, or has no
-    /// other word to share.
-    fn same_topic(&self, index: usize, said: &Said<'_>, span: &Range<usize>) -> bool {
-        let Some(dead) = self.dead.get(index) else { return false };
-        let stems = dead.stems.get_or_init(|| stem_set(&words(&dead.topic), self.language()));
-        let beside: Vec<Word> = said
-            .words
-            .iter()
-            .filter(|word| word.span.end <= span.start || word.span.start >= span.end)
-            .cloned()
-            .collect();
-        let beside: BTreeSet<String> =
-            stem_set(&beside, self.language()).into_iter().filter(|stem| !has_digit(stem)).collect();
-        beside.is_empty() || beside.iter().any(|stem| stems.contains(stem))
+    /// Whether a word could belong to a dead figure, however it is written.
+    pub(super) fn may_be_figure(&self, form: &str) -> bool {
+        first_digit(form) & self.first_digits != 0 || self.figure_words.contains(form)
+    }
+
+    /// Why a value is dead.
+    pub(super) fn because(&self, index: usize) -> Option<Because> {
+        self.dead.get(index).map(|dead| dead.because)
+    }
+
+    /// What a dead value is about.
+    pub(super) fn topic(&self, index: usize) -> Option<&BTreeSet<Stem>> {
+        self.dead.get(index).map(|dead| dead.stems.get_or_init(|| self.stems.of_text(&dead.topic)))
+    }
+}
+
+/// What stands in the place of a dead value.
+struct Now {
+    forms: Vec<String>,
+    figures: BTreeSet<Figure>,
+}
+
+impl Now {
+    fn new(text: &str) -> Self {
+        Self { forms: forms(&words(text)), figures: figures(text).into_iter().collect() }
     }
 }
 
@@ -305,16 +307,12 @@ fn labelled(body: &str) -> Option<&str> {
         .flatten()
 }
 
-fn forms(words: &[Word]) -> Vec<String> {
+pub(super) fn forms(words: &[Word]) -> Vec<String> {
     words.iter().map(|word| word.form.clone()).collect()
 }
 
 fn contains(row: &[String], phrase: &[String]) -> bool {
     !phrase.is_empty() && row.windows(phrase.len()).any(|window| window == phrase)
-}
-
-fn span_of(words: &[Word]) -> Option<Range<usize>> {
-    Some(words.first()?.span.start..words.last()?.span.end)
 }
 
 fn has_digit(form: &str) -> bool {
@@ -331,11 +329,7 @@ fn is_marked(form: &str) -> bool {
     has_digit(form) && form.bytes().any(|byte| !byte.is_ascii_digit())
 }
 
-/// Whether a value is one of its own: not a weekday, an hour or a bare number, which could be about anything.
-fn is_specific((kind, canonical): &Figure) -> bool {
-    match kind {
-        ValueKind::Money | ValueKind::Percent | ValueKind::Code | ValueKind::Place | ValueKind::Contact => true,
-        ValueKind::Date => canonical.bytes().any(|byte| byte.is_ascii_digit()),
-        ValueKind::Time | ValueKind::Duration | ValueKind::Number | ValueKind::Word => false,
-    }
+/// `VendorA`, `GlobalTech`: a name by its capitals, wherever it stands.
+pub(super) fn is_camel(written: &str) -> bool {
+    written.chars().skip(1).any(char::is_uppercase) && written.chars().any(char::is_lowercase)
 }

@@ -1,6 +1,7 @@
 //! The gate: what may be looked at for this viewer, this question and this moment. It stands before ranking, so that
 //! what is withheld cannot even move what is shown.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::{Omission, PackRefusal, PackRequest, Sources};
@@ -16,7 +17,7 @@ pub(super) struct Shown<'a> {
     /// The fact.
     pub fact: &'a Fact,
     /// Its text without the marks that only the gate reads.
-    pub text: String,
+    pub text: Cow<'a, str>,
     /// Whether the caller wants it in the pack whatever else is.
     pub included: bool,
 }
@@ -44,23 +45,23 @@ pub(super) fn gate<'a>(
 ) -> Result<Gated<'a>, PackRefusal> {
     let mut gated = Gated::default();
     let excluded = named(&request.exclude, &sources.facts, |_| true);
-    for fact in &sources.facts {
-        let text = fact.text();
+    for fact in sources.facts.iter().copied() {
+        let text = text_of(fact);
         let tag = marks(&text);
         let reason = withheld(request, order, fact, tag.as_ref());
         if reason.is_none() && excluded.contains(&fact.uid) && fact.is_valid() && fact.constraint.is_some() {
             return Err(PackRefusal::CannotExclude { name: fact.key.clone() });
         }
-        let body = tag.map_or(text.as_str(), |tag| tag.body);
+        let body = tag.map(|tag| tag.body.to_owned());
         if let Some(reason) = reason {
             if matches!(reason, Omission::NotPermitted | Omission::OutOfScope) {
-                gated.withheld.push(body.to_owned());
+                gated.withheld.push(body.unwrap_or_else(|| text.into_owned()));
             }
             gated.omitted.push((fact.uid.as_str().to_owned(), reason));
         } else if excluded.contains(&fact.uid) {
             gated.omitted.push((fact.uid.as_str().to_owned(), Omission::Excluded));
         } else {
-            let shown = Shown { fact, text: body.to_owned(), included: false };
+            let shown = Shown { fact, text: body.map_or(text, Cow::Owned), included: false };
             if fact.is_valid() { &mut gated.facts } else { &mut gated.superseded }.push(shown);
         }
     }
@@ -70,6 +71,14 @@ pub(super) fn gate<'a>(
     gated.omitted.extend(sources.denied.iter().map(|uid| (uid.as_str().to_owned(), Omission::NotPermitted)));
     items(request, sources, order, &mut gated);
     Ok(gated)
+}
+
+/// A fact's value as text.
+fn text_of(fact: &Fact) -> Cow<'_, str> {
+    match &fact.value {
+        serde_json::Value::String(text) => Cow::Borrowed(text),
+        _ => Cow::Owned(fact.text()),
+    }
 }
 
 /// The marks of a text that only the gate reads; none for a text without them.

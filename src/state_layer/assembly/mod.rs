@@ -5,6 +5,7 @@ mod clean;
 mod cues;
 mod dead;
 mod episodes;
+mod finding;
 mod gate;
 mod lines;
 mod order;
@@ -13,6 +14,7 @@ mod rank;
 mod repair;
 mod said;
 mod signals;
+mod stems;
 mod tokens;
 mod turns;
 

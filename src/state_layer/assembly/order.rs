@@ -38,9 +38,9 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Puts facts in order. Sorts them by content first, so that a place does not depend on who came first.
-    pub fn new(facts: &mut [Shown<'_>], query: &Query, order: &AuthorityOrder) -> Self {
-        let scores = query.relevance(facts.iter().map(|shown| [shown.fact.key.as_str(), shown.text.as_str()]));
+    /// Puts facts in order.
+    pub fn new(facts: &[Shown<'_>], query: &Query, order: &AuthorityOrder) -> Self {
+        let scores = query.relevance(facts.iter().map(|shown| [shown.fact.key.as_str(), &shown.text]));
         let mut ranks: HashMap<Option<&str>, Option<Rank>> = HashMap::new();
         let mut keyed: Vec<(Reverse<u64>, Reverse<Option<Rank>>, usize)> = Vec::with_capacity(facts.len());
         for (place, shown) in facts.iter().enumerate() {

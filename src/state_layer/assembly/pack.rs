@@ -1,23 +1,25 @@
 //! Putting a pack together: gate, freshness, ranking, dead values, lines, budget.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::admit::{Admission, Entry, Part};
 use super::clean::{clean_fact, core_text};
-use super::dead::{DeadValues, Living};
+use super::dead::DeadValues;
 use super::gate::{Gated, Shown, gate};
 use super::lines::{Line, flat};
 use super::order::{Order, Placed};
 use super::rank::Query;
 use super::repair::{Successors, void};
 use super::signals::{Fresh, fresh, signal_text};
+use super::stems::Stems;
 use super::tokens::Counter;
 use super::turns::{Against, Printed, filtered};
 use super::{ContextPack, Omission, PackRefusal, PackRequest, Sources};
 use crate::domain::time::Timestamp;
 use crate::state_layer::authority::AuthorityOrder;
 use crate::state_layer::language::tags::tagged;
-use crate::state_layer::language::terms::{Language, language};
+use crate::state_layer::language::terms::language;
 use crate::state_layer::space::Identity;
 
 /// How many of the most relevant facts are asked whether a dead value is alive in another.
@@ -29,11 +31,11 @@ const ANSWERS: usize = 3;
 struct Draft<'a> {
     request: &'a PackRequest,
     counter: Counter,
-    language: Language,
+    stems: &'a Stems,
     order: Order,
     gated: Gated<'a>,
     fresh: Fresh<'a>,
-    dead: DeadValues,
+    dead: DeadValues<'a>,
 }
 
 /// Assembles a pack: what must be there, then what fits, most relevant first, never more than the budget.
@@ -44,46 +46,39 @@ pub fn assemble(
     sources: &Sources<'_>,
     order: &AuthorityOrder,
 ) -> Result<ContextPack, PackRefusal> {
-    let mut gated = gate(request, sources, order)?;
-    let fresh = fresh(&sources.signals, request.as_of);
-    let placed = Order::new(&mut gated.facts, &Query::new(&request.query), order);
-    let language = language(&request.query);
-    let dead = dead_values(&gated, &fresh, &placed, language);
-    let draft = Draft { request, counter: request.estimator.counter(), language, order: placed, gated, fresh, dead };
+    let gated = gate(request, sources, order)?;
+    let stems = Stems::new(language(&request.query));
+    let fresh = fresh(&sources.signals, request.as_of, &stems);
+    let placed = Order::new(&gated.facts, &Query::new(&request.query), order);
+    let dead = dead_values(&gated, &fresh, &placed, &stems);
+    let draft =
+        Draft { request, counter: request.estimator.counter(), stems: &stems, order: placed, gated, fresh, dead };
     draft.pack(sources.identity)
 }
 
 /// Collects what must not come back.
-fn dead_values(gated: &Gated<'_>, fresh: &Fresh<'_>, order: &Order, language: Language) -> DeadValues {
-    let mut dead = DeadValues::new(language);
-    let nothing = gated.withheld.is_empty() && gated.superseded.is_empty() && fresh.replaced.is_empty();
-    let has_past =
-        |shown: &Shown<'_>| !shown.fact.former.is_empty() || shown.fact.review.is_some() || shown.text.starts_with('[');
-    if nothing && !gated.facts.iter().any(has_past) {
-        return dead;
-    }
-    let mut living = Living::default();
-    let standing = |shown: &&Shown<'_>| shown.fact.review.is_none() && void(&shown.text).is_none();
+fn dead_values<'a>(gated: &Gated<'_>, fresh: &Fresh<'_>, order: &Order, stems: &'a Stems) -> DeadValues<'a> {
+    let mut dead = DeadValues::new(stems);
     let facts = || order.by_relevance.iter().filter_map(|place| gated.facts.get(*place));
-    for shown in facts().filter(standing).take(LIVING_CONSIDERED) {
-        living.add(&core_text(&shown.text));
-    }
-    fresh.shown.iter().for_each(|signal| living.add(&core_text(&signal_text(signal))));
-    gated.items.iter().for_each(|(_, text)| living.add(text));
     for shown in facts() {
-        dead.add_former(shown.fact, &shown.text, &living);
+        dead.add_former(shown.fact, &shown.text);
         if let Some(void) = void(&shown.text) {
-            dead.add_replaced(&shown.fact.key, None, "", void.conclusion, &living);
-            void.ground.iter().for_each(|ground| dead.add_replaced(&shown.fact.key, None, "", ground, &living));
+            dead.add_replaced(&shown.fact.key, "", void.conclusion);
+            void.ground.iter().for_each(|ground| dead.add_replaced(&shown.fact.key, "", ground));
         } else if shown.fact.review.is_some() {
-            dead.add_replaced(&shown.fact.key, None, "", &shown.text, &living);
+            dead.add_replaced(&shown.fact.key, "", &shown.text);
         }
     }
-    for shown in &gated.superseded {
-        dead.add_replaced(&shown.fact.key, None, "", &shown.text, &living);
+    gated.superseded.iter().for_each(|shown| dead.add_replaced(&shown.fact.key, "", &shown.text));
+    fresh.replaced.iter().for_each(|(now, old)| dead.add_replaced("", now, old));
+    gated.withheld.iter().for_each(|text| dead.add_withheld(text));
+    if !dead.is_empty() {
+        let standing = |shown: &&Shown<'_>| shown.fact.review.is_none() && void(&shown.text).is_none();
+        let of_facts = facts().filter(standing).take(LIVING_CONSIDERED).map(|shown| core_text(&shown.text).into());
+        let of_signals = fresh.shown.iter().map(|signal| core_text(&signal_text(signal)).into());
+        let of_items = gated.items.iter().map(|(_, text)| Cow::Borrowed(text.as_str()));
+        dead.settle(of_facts.chain(of_signals).chain(of_items));
     }
-    fresh.replaced.iter().for_each(|(now, old)| dead.add_replaced("", None, now, old, &living));
-    gated.withheld.iter().for_each(|text| dead.add_withheld(text, &living));
     dead
 }
 
@@ -99,10 +94,10 @@ impl Draft<'_> {
         admission.settle(fixed, self.request.facts_share)?;
         self.signals(&mut admission);
         self.facts(&mut admission, &mandatory);
-        let mut printed = Printed::new(self.language);
-        admission.texts().for_each(|text| printed.add(text));
-        self.items(&mut admission, &mut printed);
-        self.turns(&mut admission, &printed);
+        self.items(&mut admission);
+        if !self.request.recent_turns.is_empty() {
+            self.turns(&mut admission);
+        }
         self.superseded(&mut admission);
         let omitted = std::mem::take(&mut self.gated.omitted);
         let stale = self.fresh.omitted.iter().map(|(signal, reason)| (format!("signal:{}", signal.key), *reason));
@@ -115,7 +110,7 @@ impl Draft<'_> {
 
     /// A fact's line: key and value, and who says so where that matters.
     fn fact_line(&self, shown: &Shown<'_>, flag: &str, with_source: bool) -> Line {
-        let text = flat(&clean_fact(&shown.text, &self.dead, self.language));
+        let text = flat(&clean_fact(&shown.text, &self.dead));
         let source =
             if with_source && tagged(&shown.text).title.is_none() { source_text(shown) } else { String::new() };
         Line::new(self.counter, &format!("{flag}{}: {text}{source}", flat(&shown.fact.key)))
@@ -180,7 +175,7 @@ impl Draft<'_> {
                 text.push_str(&flat(&base_shown.fact.key));
                 if done.insert(base) {
                     text.push_str(": ");
-                    text.push_str(&flat(&clean_fact(&base_shown.text, &self.dead, self.language)));
+                    text.push_str(&flat(&clean_fact(&base_shown.text, &self.dead)));
                     facts.push(base_shown.fact);
                 }
             }
@@ -190,7 +185,7 @@ impl Draft<'_> {
 
     fn signals(&self, admission: &mut Admission) {
         for signal in &self.fresh.shown {
-            let text = clean_fact(&signal_text(signal), &self.dead, self.language);
+            let text = clean_fact(&signal_text(signal), &self.dead);
             let line = Line::new(self.counter, &format!("{}: {}", flat(&signal.key), flat(&text)));
             admission.offer(Part::Environment, Entry::named(line, format!("signal:{}", signal.key)));
         }
@@ -207,9 +202,9 @@ impl Draft<'_> {
         }
     }
 
-    fn items(&self, admission: &mut Admission, printed: &mut Printed) {
+    fn items(&self, admission: &mut Admission) {
         for (item, text) in &self.gated.items {
-            let kept = super::turns::clean_text(text, &self.dead, self.language);
+            let kept = super::turns::clean_text(text, &self.dead);
             let Some(text) = kept else {
                 admission.leave(&format!("item:{}", item.key), Omission::Superseded);
                 continue;
@@ -220,18 +215,19 @@ impl Draft<'_> {
                 format!("{}: ", item.item_type)
             };
             let line = self.line(&format!("{kind}{text}"));
-            printed.add(&line.text);
             admission.offer(Part::WorkingSet, Entry::named(line, format!("item:{}", item.key)));
         }
     }
 
-    fn turns(&self, admission: &mut Admission, printed: &Printed) {
+    fn turns(&self, admission: &mut Admission) {
+        let mut printed = Printed::new(self.stems);
+        admission.texts().for_each(|text| printed.add(text));
         let against = Against {
             query: &self.request.query,
-            language: self.language,
+            stems: self.stems,
             as_of: self.request.as_of,
             dead: &self.dead,
-            printed,
+            printed: &printed,
         };
         let (kept, omitted) = filtered(&self.request.recent_turns, &against);
         omitted.into_iter().for_each(|(place, reason)| admission.leave(&format!("turn:{place}"), reason));

@@ -89,11 +89,6 @@ impl Query {
         Self { stemming, stems, trigrams: trigrams.into_iter().collect(), sieve, starts, weights }
     }
 
-    /// Whether the question has no terms at all.
-    pub fn is_empty(&self) -> bool {
-        self.weights.is_empty()
-    }
-
     /// How relevant each text is, in millionths; 0 where it shares nothing with the question.
     pub fn relevance<'t>(&self, texts: impl Iterator<Item = [&'t str; 2]>) -> Vec<u64> {
         let mut counts = vec![0_u16; self.weights.len()];
@@ -186,6 +181,13 @@ fn latin() -> &'static [Option<u8>] {
     })
 }
 
+/// The first letter of a text as one byte, if it is one, and how many bytes it takes.
+fn beyond_ascii(rest: &str) -> (Option<u8>, usize) {
+    let Some(c) = rest.chars().next() else { return (None, 1) };
+    let latin = (c as usize).checked_sub(0x80).and_then(|place| latin().get(place).copied());
+    (latin.unwrap_or_else(|| c.is_alphanumeric().then(|| sign(c))), c.len_utf8())
+}
+
 /// Reads texts word by word.
 #[derive(Default)]
 struct Reader {
@@ -198,21 +200,23 @@ impl Reader {
     fn read(&mut self, text: &str, query: &Query, counts: &mut [u16], touched: &mut Vec<usize>) -> u32 {
         let mut length = 0;
         let mut begin = None;
+        let mut at = 0;
         self.word.clear();
-        for (at, c) in text.char_indices().chain(std::iter::once((text.len(), ' '))) {
-            let byte = match u8::try_from(c) {
-                Ok(byte) if byte.is_ascii() => byte.is_ascii_alphanumeric().then(|| byte.to_ascii_lowercase()),
-                _ if (c as usize) < 0x250 => latin().get(c as usize - 0x80).copied().flatten(),
-                _ => c.is_alphanumeric().then(|| sign(c)),
+        while at <= text.len() {
+            let (sign, width) = match text.as_bytes().get(at) {
+                Some(byte) if byte.is_ascii_alphanumeric() => (Some(byte.to_ascii_lowercase()), 1),
+                Some(byte) if !byte.is_ascii() => beyond_ascii(text.get(at..).unwrap_or_default()),
+                _ => (None, 1),
             };
-            if let Some(byte) = byte {
+            if let Some(sign) = sign {
                 begin.get_or_insert(at);
-                self.word.push(byte);
+                self.word.push(sign);
             } else if let Some(begin) = begin.take() {
                 length += 1;
                 self.finish(text.get(begin..at).unwrap_or_default(), query, counts, touched);
                 self.word.clear();
             }
+            at += width;
         }
         length
     }
@@ -286,6 +290,6 @@ mod tests {
     fn nothing_shared_is_nothing_scored() {
         let scores = Query::new("budget?").relevance(["xyz", ""].iter().map(|text| ["", *text]));
         assert_eq!(scores, [0, 0]);
-        assert!(Query::new("the of ¿?").is_empty());
+        assert_eq!(Query::new("the of ¿?").relevance([["", "the of"]].into_iter()), [0]);
     }
 }

@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::state_layer::language::terms::{Language, Stemming, folded, is_stop_word};
+use super::stems::{Stem, Stems};
+use crate::state_layer::language::terms::{Language, folded, is_stop_word};
 use crate::state_layer::language::value::{TypedValue, values};
 
 /// A word of a text, a value's signs included: `$50`, `10%`, `#4521` and `1.500,00` are one word each.
@@ -17,26 +18,31 @@ pub(super) struct Word {
 }
 
 /// A text taken apart.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Said<'a> {
     /// The text.
     pub text: &'a str,
     /// Its words, in order.
     pub words: Vec<Word>,
-    language: Language,
-    stems: OnceCell<BTreeSet<String>>,
+    all: &'a Stems,
+    stems: OnceCell<BTreeSet<Stem>>,
     values: OnceCell<Vec<TypedValue>>,
 }
 
 impl<'a> Said<'a> {
     /// Takes a text apart.
-    pub fn new(text: &'a str, language: Language) -> Self {
-        Self { text, words: words(text), language, stems: OnceCell::new(), values: OnceCell::new() }
+    pub fn new(text: &'a str, all: &'a Stems) -> Self {
+        Self { text, words: words(text), all, stems: OnceCell::new(), values: OnceCell::new() }
     }
 
     /// The stems of the words that carry meaning; made when they are first asked for.
-    pub fn stems(&self) -> &BTreeSet<String> {
-        self.stems.get_or_init(|| stem_set(&self.words, self.language))
+    pub fn stems(&self) -> &BTreeSet<Stem> {
+        self.stems.get_or_init(|| self.all.set(&self.words))
+    }
+
+    /// The stems of the pack.
+    pub fn all_stems(&self) -> &Stems {
+        self.all
     }
 
     /// The typed values; read when they are first asked for.
@@ -58,20 +64,6 @@ pub(super) fn spaced(words: &[Word]) -> String {
         row.push(' ');
     }
     row
-}
-
-/// The stems of words that carry meaning. A word with a digit is its own stem.
-pub(super) fn stem_set(words: &[Word], language: Language) -> BTreeSet<String> {
-    let stemming = Stemming::of(language);
-    let mut stems = BTreeSet::new();
-    for word in words {
-        if word.form.bytes().any(|byte| byte.is_ascii_digit()) {
-            stems.insert(word.form.clone());
-        } else if carries_meaning(&word.form) {
-            stems.extend(stemming.stem(&word.form));
-        }
-    }
-    stems
 }
 
 /// Whether a word carries meaning, in any of the known languages.

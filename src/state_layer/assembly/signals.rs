@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::Omission;
-use super::said::{Word, stem_set, words};
+use super::said::Said;
+use super::stems::{Stem, Stems};
 use crate::domain::time::Timestamp;
-use crate::state_layer::language::terms::language;
+use crate::state_layer::language::value::ValueKind;
 use crate::state_layer::space::Signal;
 
 /// Names of signals that tell the present. The request's `as_of` is the present.
@@ -34,13 +35,13 @@ pub(super) struct Fresh<'a> {
 }
 
 /// Tells fresh signals from stale ones.
-pub(super) fn fresh<'a>(signals: &[&'a Signal], as_of: Timestamp) -> Fresh<'a> {
+pub(super) fn fresh<'a>(signals: &[&'a Signal], as_of: Timestamp, stems: &Stems) -> Fresh<'a> {
     let mut sorted: Vec<&Signal> =
         signals.iter().copied().filter(|signal| !PRESENT.contains(&signal.key.as_str())).collect();
     sorted
         .sort_by_cached_key(|signal| (std::cmp::Reverse(signal.observed_at), signal.key.clone(), signal_text(signal)));
     let mut fresh = Fresh::default();
-    let mut topics: Vec<(BTreeSet<String>, BTreeSet<String>, &Signal)> = Vec::new();
+    let mut topics: Vec<(Topic, &Signal)> = Vec::new();
     for signal in sorted {
         let text = signal_text(signal);
         fresh.replaced.extend(signal.former.iter().map(|former| (text.clone(), former.clone())));
@@ -52,40 +53,49 @@ pub(super) fn fresh<'a>(signals: &[&'a Signal], as_of: Timestamp) -> Fresh<'a> {
             fresh.omitted.push((signal, Omission::Stale));
             continue;
         }
-        let row = words(&text);
-        let (stems, names) = (stem_set(&row, language(&text)), names(&text, &row));
-        let newer = topics.iter().find(|(others, other_names, other)| {
-            other.observed_at > signal.observed_at
-                && same_entity((&stems, &names), (others, other_names), other.key == signal.key)
+        let topic = Topic::of(&Said::new(&text, stems), stems);
+        let newer = topics.iter().find(|(other, newer)| {
+            newer.observed_at > signal.observed_at && (newer.key == signal.key || topic.is_same_as(other))
         });
-        if let Some((.., newer)) = newer {
+        if let Some((_, newer)) = newer {
             fresh.replaced.push((signal_text(newer), text));
             fresh.omitted.push((signal, Omission::Stale));
         } else {
-            topics.push((stems, names, signal));
+            topics.push((topic, signal));
             fresh.shown.push(signal);
         }
     }
     fresh
 }
 
-/// Words that name something: written with capitals or digits.
-fn names(text: &str, row: &[Word]) -> BTreeSet<String> {
-    let named = |word: &&Word| {
-        text.get(word.span.clone())
-            .is_some_and(|written| written.chars().any(|c| c.is_uppercase() || c.is_ascii_digit()))
-    };
-    row.iter().filter(named).map(|word| word.form.clone()).collect()
+/// What a signal is about: its words but for values of time and amount, which are what changes.
+#[derive(Debug)]
+struct Topic {
+    stems: BTreeSet<Stem>,
+    /// Words that name something: written with capitals or digits.
+    names: BTreeSet<Stem>,
 }
 
-/// Whether two signals speak of the same thing: they share a name and another word, or most of the shorter one's words.
-fn same_entity(
-    a: (&BTreeSet<String>, &BTreeSet<String>),
-    b: (&BTreeSet<String>, &BTreeSet<String>),
-    same_key: bool,
-) -> bool {
-    let shared = a.0.intersection(b.0).count();
-    let named = a.1.intersection(b.1).count();
-    let shorter = a.0.len().min(b.0.len());
-    same_key || (named >= 1 && shared >= 2) || (shared >= 2 && shared * 3 >= shorter)
+impl Topic {
+    fn of(said: &Said<'_>, stems: &Stems) -> Self {
+        let is_value =
+            |kind| !matches!(kind, ValueKind::Code | ValueKind::Contact | ValueKind::Place | ValueKind::Word);
+        let values: Vec<_> =
+            said.values().iter().filter(|value| is_value(value.kind)).map(|value| value.span.clone()).collect();
+        let words = || {
+            said.words
+                .iter()
+                .filter(|word| !values.iter().any(|span| span.start <= word.span.start && word.span.end <= span.end))
+        };
+        let written = |c: char| c.is_uppercase() || c.is_ascii_digit();
+        let named = words().filter(|word| said.text.get(word.span.clone()).is_some_and(|text| text.contains(written)));
+        Self { stems: stems.set(words()), names: stems.set(named) }
+    }
+
+    /// They share a name and another word, or a third of the shorter one's words and at least two.
+    fn is_same_as(&self, other: &Self) -> bool {
+        let shared = self.stems.intersection(&other.stems).count();
+        let named = self.names.intersection(&other.names).count();
+        shared >= 2 && (named >= 1 || shared * 3 >= self.stems.len().min(other.stems.len()))
+    }
 }

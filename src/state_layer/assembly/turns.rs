@@ -1,17 +1,19 @@
 //! Turns of the conversation, given with the request: what in them is still worth a model's attention.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 
 use super::clean::clean_said;
 use super::cues::{CONSIDERED, EXPLORING, IMAGINED, INJECTED, OF_THE_MESSAGE, PAST, POINTING, begins, holds};
 use super::dead::DeadValues;
 use super::episodes::{Belongs, episodes};
-use super::said::{Said, stem_set, words};
+use super::said::{Said, words};
+use super::stems::{Stem, Stems};
 use super::{Omission, Turn};
 use crate::domain::time::Timestamp;
 use crate::state_layer::language::tags::tagged;
-use crate::state_layer::language::terms::{Language, Stemming, folded, sentences};
-use crate::state_layer::language::value::{ValueKind, values};
+use crate::state_layer::language::terms::{folded, sentences};
+use crate::state_layer::language::value::{TypedValue, ValueKind, values};
 
 /// The most turns that are read, newest first.
 const MAX_TURNS: usize = 200;
@@ -23,62 +25,61 @@ type Figures = BTreeSet<(ValueKind, String)>;
 
 /// What the pack says already: a sentence that adds nothing to it is not printed again.
 #[derive(Debug)]
-pub(super) struct Printed {
-    language: Language,
-    of_the_message: BTreeSet<String>,
-    lines: Vec<Figures>,
-    stems: HashMap<String, Vec<usize>>,
+pub(super) struct Printed<'a> {
+    all: &'a Stems,
+    of_the_message: BTreeSet<Stem>,
+    lines: Vec<(String, OnceCell<Figures>)>,
+    stems: HashMap<Stem, Vec<usize>>,
 }
 
-impl Printed {
+impl<'a> Printed<'a> {
     /// Nothing yet.
-    pub fn new(language: Language) -> Self {
-        let stemming = Stemming::of(language);
-        let of_the_message = OF_THE_MESSAGE.iter().filter_map(|word| stemming.stem(word)).collect();
-        Self { language, of_the_message, lines: Vec::new(), stems: HashMap::new() }
-    }
-
-    /// The stems of a sentence that speak of the matter.
-    fn meant<'s>(&self, said: &'s Said<'_>) -> Vec<&'s String> {
-        said.stems().iter().filter(|stem| !self.of_the_message.contains(*stem)).collect()
+    pub fn new(all: &'a Stems) -> Self {
+        let of_the_message = OF_THE_MESSAGE.iter().filter_map(|word| all.of(word)).collect();
+        Self { all, of_the_message, lines: Vec::new(), stems: HashMap::new() }
     }
 
     /// Adds a line.
     pub fn add(&mut self, text: &str) {
         let place = self.lines.len();
-        self.lines.push(figures(text));
-        for stem in stem_set(&words(text), self.language) {
+        self.lines.push((text.to_owned(), OnceCell::new()));
+        for stem in self.all.of_text(text) {
             self.stems.entry(stem).or_default().push(place);
         }
     }
 
+    /// How many of a sentence's stems speak of the matter.
+    fn meant(&self, said: &Said<'_>) -> usize {
+        said.stems().difference(&self.of_the_message).count()
+    }
+
+    /// How many of these stems some line has.
+    fn shared(&self, stems: &BTreeSet<Stem>) -> usize {
+        stems.iter().filter(|stem| self.stems.contains_key(*stem)).count()
+    }
+
     /// Whether one line says already what a sentence says: three quarters of its words and all of its values.
     fn says(&self, said: &Said<'_>) -> bool {
-        let stems = self.meant(said);
+        let meant = self.meant(said);
         let mut overlap: HashMap<usize, usize> = HashMap::new();
-        for stem in &stems {
-            for place in self.stems.get(*stem).into_iter().flatten() {
+        for stem in said.stems().difference(&self.of_the_message) {
+            for place in self.stems.get(stem).into_iter().flatten() {
                 *overlap.entry(*place).or_default() += 1;
             }
         }
-        let figures: Figures = figures_of(said);
-        stems.is_empty() && figures.is_empty()
-            || overlap.into_iter().any(|(place, shared)| {
-                shared * 4 >= stems.len() * 3 && self.lines.get(place).is_some_and(|line| figures.is_subset(line))
-            })
+        let figures: Figures = figures_of(said.values());
+        let covers = |place: usize| {
+            self.lines
+                .get(place)
+                .is_some_and(|(text, line)| figures.is_subset(line.get_or_init(|| figures_of(&values(text)))))
+        };
+        meant == 0 && figures.is_empty()
+            || overlap.into_iter().any(|(place, shared)| shared * 4 >= meant * 3 && covers(place))
     }
 }
 
-fn figures(text: &str) -> Figures {
-    values(text)
-        .into_iter()
-        .filter(|value| value.kind != ValueKind::Word)
-        .map(|value| (value.kind, value.canonical))
-        .collect()
-}
-
-fn figures_of(said: &Said<'_>) -> Figures {
-    said.values()
+fn figures_of(values: &[TypedValue]) -> Figures {
+    values
         .iter()
         .filter(|value| value.kind != ValueKind::Word)
         .map(|value| (value.kind, value.canonical.clone()))
@@ -88,8 +89,6 @@ fn figures_of(said: &Said<'_>) -> Figures {
 /// What remains of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// When it was said.
-    pub at: Timestamp,
     /// Its line.
     pub text: String,
     /// Its place in the request.
@@ -97,9 +96,8 @@ pub(super) struct Kept {
 }
 
 /// A text of several sentences without those that are dead; none where nothing remains.
-pub(super) fn clean_text(text: &str, dead: &DeadValues, language: Language) -> Option<String> {
-    let kept: Vec<String> =
-        sentences(text).into_iter().filter_map(|sentence| clean_said(sentence, dead, language)).collect();
+pub(super) fn clean_text(text: &str, dead: &DeadValues<'_>) -> Option<String> {
+    let kept: Vec<String> = sentences(text).into_iter().filter_map(|sentence| clean_said(sentence, dead)).collect();
     (!kept.is_empty()).then(|| kept.join(" "))
 }
 
@@ -108,14 +106,14 @@ pub(super) fn clean_text(text: &str, dead: &DeadValues, language: Language) -> O
 pub(super) struct Against<'a> {
     /// The question.
     pub query: &'a str,
-    /// Its language: the language of the pack's stems.
-    pub language: Language,
+    /// The stems of the pack.
+    pub stems: &'a Stems,
     /// The present.
     pub as_of: Timestamp,
     /// What must not come back.
-    pub dead: &'a DeadValues,
+    pub dead: &'a DeadValues<'a>,
     /// What is printed already.
-    pub printed: &'a Printed,
+    pub printed: &'a Printed<'a>,
 }
 
 /// What remains of the turns, in the order of time; and which say nothing any more, with the reason.
@@ -142,7 +140,7 @@ pub(super) fn filtered(turns: &[Turn], against: &Against<'_>) -> (Vec<Kept>, Vec
     for ((place, turn), belongs) in sorted.into_iter().zip(belongs).rev() {
         let read = if belongs == Belongs::Main { reader.read(turn, &mut seen) } else { Err(Omission::OutOfScope) };
         match read {
-            Ok(text) => kept.push(Kept { at: turn.at, text, place }),
+            Ok(text) => kept.push(Kept { text, place }),
             Err(reason) => omitted.push((place, reason)),
         }
     }
@@ -152,8 +150,8 @@ pub(super) fn filtered(turns: &[Turn], against: &Against<'_>) -> (Vec<Kept>, Vec
 
 /// Gives back to the conversation the episodes that the question asks for.
 fn asked_for(texts: &[&str], mut belongs: Vec<Belongs>, against: &Against<'_>) -> Vec<Belongs> {
-    let asked = stem_set(&words(against.query), against.language);
-    let stems: Vec<BTreeSet<String>> = texts.iter().map(|text| stem_set(&words(text), against.language)).collect();
+    let asked = against.stems.of_text(against.query);
+    let stems: Vec<BTreeSet<Stem>> = texts.iter().map(|text| against.stems.of_text(text)).collect();
     let shared = |wanted: Belongs| -> usize {
         let inside = stems.iter().zip(&belongs).filter(|(_, belongs)| **belongs == wanted);
         asked.iter().filter(|stem| inside.clone().any(|(stems, _)| stems.contains(*stem))).count()
@@ -172,13 +170,6 @@ fn asked_for(texts: &[&str], mut belongs: Vec<Belongs>, against: &Against<'_>) -
     belongs
 }
 
-impl Printed {
-    /// How many of these stems some line has.
-    fn shared(&self, stems: &BTreeSet<String>) -> usize {
-        stems.iter().filter(|stem| self.stems.contains_key(*stem)).count()
-    }
-}
-
 /// Reads turns sentence by sentence.
 struct Reader<'a> {
     against: &'a Against<'a>,
@@ -192,7 +183,7 @@ impl<'a> Reader<'a> {
         Self { against, imagines: holds(&query, &IMAGINED), looks_back: holds(&query, &PAST) }
     }
 
-    fn read(&self, turn: &Turn, seen: &mut BTreeSet<Vec<String>>) -> Result<String, Omission> {
+    fn read(&self, turn: &Turn, seen: &mut BTreeSet<Vec<Stem>>) -> Result<String, Omission> {
         let speaker = folded(turn.speaker.trim());
         if NOT_USERS.contains(&speaker.as_str()) {
             return Err(Omission::NotRelevant);
@@ -206,12 +197,12 @@ impl<'a> Reader<'a> {
         }
         let mut kept = Vec::new();
         let mut reason = Omission::NotRelevant;
-        let mut dropped: Option<BTreeSet<String>> = None;
+        let mut dropped: Option<BTreeSet<Stem>> = None;
         for sentence in sentences(tag.body) {
-            let said = Said::new(sentence, self.against.language);
+            let said = Said::new(sentence, self.against.stems);
             match self.judge(&said, dropped.as_ref()) {
                 Ok(text) => {
-                    let signature: Vec<String> = said.stems().iter().cloned().collect();
+                    let signature: Vec<Stem> = said.stems().iter().copied().collect();
                     if seen.insert(signature) {
                         kept.push(text);
                     }
@@ -219,7 +210,7 @@ impl<'a> Reader<'a> {
                 Err(Omission::NotRelevant) => {}
                 Err(why) => {
                     reason = why;
-                    dropped.get_or_insert_with(BTreeSet::new).extend(said.stems().iter().cloned());
+                    dropped.get_or_insert_with(BTreeSet::new).extend(said.stems());
                 }
             }
         }
@@ -237,7 +228,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What of a sentence is worth printing; or why nothing.
-    fn judge(&self, said: &Said<'_>, dropped: Option<&BTreeSet<String>>) -> Result<String, Omission> {
+    fn judge(&self, said: &Said<'_>, dropped: Option<&BTreeSet<Stem>>) -> Result<String, Omission> {
         let row = said.spaced();
         if holds(&row, &INJECTED) || is_question(said.text) {
             return Err(Omission::NotRelevant);
@@ -248,20 +239,21 @@ impl<'a> Reader<'a> {
         if !self.looks_back && holds(&row, &PAST) {
             return Err(Omission::Superseded);
         }
-        let Some(text) = clean_said(said.text, self.against.dead, self.against.language) else {
+        let Some(text) = clean_said(said.text, self.against.dead) else {
             return Err(Omission::Superseded);
         };
         if dropped.is_some_and(|dropped| hangs_on(said, &row, dropped)) {
             return Err(Omission::Superseded);
         }
-        let empty = said.values().is_empty() && self.against.printed.meant(said).len() < 2;
-        if empty || self.against.printed.says(said) { Err(Omission::NotRelevant) } else { Ok(text) }
+        let left = Said::new(&text, self.against.stems);
+        let empty = left.values().is_empty() && self.against.printed.meant(&left) < 2;
+        if empty || self.against.printed.says(&left) { Err(Omission::NotRelevant) } else { Ok(text) }
     }
 }
 
 /// Whether a sentence only carries on what a dropped one began: it points back to it, or speaks briefly of the same
 /// and gives no value of its own.
-fn hangs_on(said: &Said<'_>, row: &str, dropped: &BTreeSet<String>) -> bool {
+fn hangs_on(said: &Said<'_>, row: &str, dropped: &BTreeSet<Stem>) -> bool {
     if begins(row, &POINTING).is_some() {
         return true;
     }

@@ -288,7 +288,8 @@ pub(super) const OUTSIDE: &[&str] = &[
 /// Assistants of somebody: employees, whoever they assist.
 pub(super) const ASSISTING: &[&str] = &["secretary", "secretario", "secretaria", "aide", "pa"];
 pub(super) const ASSISTANT: &[&str] = &["assistant", "assistente", "asistente", "auxiliar"];
-pub(super) const PAST: &[&str] = &["former", "ex", "retired", "antigo", "antiga", "antiguo", "antigua", "past", "previous"];
+pub(super) const PAST: &[&str] =
+    &["former", "ex", "retired", "antigo", "antiga", "antiguo", "antigua", "past", "previous"];
 pub(super) const PREPOSITIONS: &[&str] =
     &["of", "for", "to", "de", "da", "do", "das", "dos", "del", "para", "at", "in", "na", "no"];
 pub(super) const RAISED: &[&str] = &["senior", "sr", "group"];

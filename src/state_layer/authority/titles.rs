@@ -1,6 +1,8 @@
 //! What titles mean: a class and a seniority inside it.
 
-use super::title_words::{ALONE, ASSISTANT, ASSISTING, DEPUTY, LOWERED, OUTSIDE, PAST, PHRASES, PREPOSITIONS, RAISED, WORDS};
+use super::title_words::{
+    ALONE, ASSISTANT, ASSISTING, DEPUTY, LOWERED, OUTSIDE, PAST, PHRASES, PREPOSITIONS, RAISED, WORDS,
+};
 
 /// Words of a title, folded.
 pub(super) fn words(text: &str) -> Vec<&str> {

@@ -53,6 +53,12 @@ impl Default for AuthorityOrder {
 }
 
 impl AuthorityOrder {
+    /// The order of a policy: its levels, the most authoritative first.
+    #[must_use]
+    pub fn new(levels: &[String]) -> Self {
+        Self { levels: levels.to_vec() }
+    }
+
     /// The rank of a level's name or of a title; none for words that name neither.
     #[must_use]
     pub fn rank(&self, title: &str) -> Option<Rank> {

@@ -256,7 +256,7 @@ fn dependencies_point_to_the_same_or_a_wider_partition() {
     world.done(describe(Some(capability()), None));
     let mut other = world.space.record.clone().unwrap();
     other.space_id = SpaceId::new("narrow").unwrap();
-    other.partition = Partition::User;
+    other.partition = Partition::User { owner_id: None };
     let mut wide = other.clone();
     wide.space_id = SpaceId::new("wide").unwrap();
     wide.partition = Partition::Organization { organization: "o".to_owned() };
@@ -290,7 +290,7 @@ fn a_space_keeps_its_partition_its_person_and_its_revision() {
         world.refused(describe(Some(capability()), None)),
         SpaceRefusal::PartitionFixed { memory: "user".to_owned() }
     );
-    world.done(describe(Some(Partition::User), None));
+    world.done(describe(Some(Partition::User { owner_id: None }), None));
     world.done(person("u1"));
     world.done(person("u2"));
     world.write_one(new_fact("a", "1"));

@@ -22,7 +22,10 @@ fn the_first_fact_makes_the_space() {
     let types: Vec<&str> = decision.events.iter().map(SpaceEvent::evidence_type).collect();
     assert_eq!(types, ["fact_space.described", "fact.written"]);
     let record = world.space.record.as_ref().unwrap();
-    assert_eq!((&record.partition, record.revision, record.newest), (&Partition::User, 1, Some(at(0))));
+    assert_eq!(
+        (&record.partition, record.revision, record.newest),
+        (&Partition::User { owner_id: None }, 1, Some(at(0)))
+    );
 }
 
 #[test]

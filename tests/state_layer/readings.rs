@@ -127,6 +127,7 @@ struct Case {
     turns: Vec<(String, String)>,
     gold: Vec<String>,
     /// The value in its place, where the case says; `Some(None)` for none.
+    #[expect(clippy::option_option, reason = "not said, none, or a value")]
     new: Option<Option<String>>,
 }
 
@@ -161,7 +162,10 @@ fn run(case: &Case, crowded: bool) -> (Figures, bool, Option<String>) {
         case.facts.iter().enumerate().map(|(at, (key, value, authority))| fact(at, key, value, authority, 0)).collect();
     if crowded {
         facts.extend(
-            DISTRACTORS.iter().enumerate().map(|(at, (key, value))| fact(100 + at, key, value, "peer", 60 + at as i64)),
+            DISTRACTORS
+                .iter()
+                .enumerate()
+                .map(|(at, (key, value))| fact(100 + at, key, value, "peer", 60 + i64::try_from(at).unwrap())),
         );
     }
     let gone = replay(&mut facts, &case.turns, 3_600);
@@ -185,6 +189,7 @@ fn run(case: &Case, crowded: bool) -> (Figures, bool, Option<String>) {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test run may look at other cases, and show what it misses")]
 fn readings_meet_their_floors() {
     let folder = std::path::PathBuf::from(
         std::env::var("CSCP_UTTERANCES").unwrap_or_else(|_| format!("{}/tests/fixtures/utterances", root())),

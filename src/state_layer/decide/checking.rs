@@ -100,7 +100,7 @@ pub(super) fn shape(index: usize, fact: &NewFact, partition: &Partition) -> Resu
         (Partition::Capability { .. }, None) => {
             Err(invalid("abstraction", "capability memory holds events, heuristics and strategies; say which"))
         }
-        (Partition::User | Partition::Organization { .. }, Some(_)) => {
+        (Partition::User { .. } | Partition::Organization { .. }, Some(_)) => {
             Err(invalid("abstraction", "only capability memory has abstractions"))
         }
         _ => Ok(()),

@@ -78,7 +78,7 @@ fn memory(partition: &Partition, source: &Source, order: &AuthorityOrder) -> Mem
     match partition {
         Partition::Capability { .. } => return MemoryType::Capability,
         Partition::Organization { .. } => return MemoryType::Organizational,
-        Partition::User => {}
+        Partition::User { .. } => {}
     }
     let kind = folded(&source.kind);
     let rank = |title: &str| order.rank(title);

@@ -123,6 +123,15 @@ fn gone(before: &Fact) -> Fact {
     Fact { standing, contested: Vec::new(), review: None, ..before.clone() }
 }
 
+impl Space {
+    /// The statements that made it, as they were made: the inputs of its fold. All of them only if the space was loaded
+    /// as a whole.
+    #[must_use]
+    pub fn statements(&self) -> Vec<Statement> {
+        written(self)
+    }
+}
+
 /// The statements that made a space. A fact made from a reading is not one, unless a fact of its key was deleted: the
 /// reading could no longer be seen to bear on that.
 pub(super) fn written(space: &Space) -> Vec<Statement> {

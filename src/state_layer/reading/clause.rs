@@ -219,11 +219,8 @@ impl Clause {
             };
             let next = joined.filter(|next| {
                 let follows = self.kind(*next);
-                matches!(
-                    (kind, follows),
-                    (ValueKind::Date, Some(ValueKind::Date | ValueKind::Time))
-                        | (ValueKind::Time, Some(ValueKind::Time | ValueKind::Date))
-                ) && !(*next > end && follows == Some(ValueKind::Date) && kind == ValueKind::Date)
+                matches!((kind, follows), (ValueKind::Date | ValueKind::Time, Some(ValueKind::Date | ValueKind::Time)))
+                    && !(*next > end && follows == Some(ValueKind::Date) && kind == ValueKind::Date)
             });
             match next {
                 Some(next) => end = next + 1,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::inferring;
+use super::{inferring, writing};
 use crate::domain::id::FactUid;
 use crate::state_layer::fact::{Fact, Standing};
 use crate::state_layer::language::folding::plain;
@@ -20,6 +20,10 @@ pub(super) enum Facet {
     PastLabel,
     /// A fact that stands, by the stem that sibling keys share.
     Stem,
+    /// A fact that stands, by the words of its key but those for newer and older.
+    Lineage,
+    /// A fact that stands, by a word of its key.
+    Word,
     /// A fact that stands, by its scope id.
     Scope,
     /// A fact that stands, by a fact it depends on.
@@ -199,5 +203,6 @@ fn each_entry(fact: &Fact, mut file: impl FnMut(u64, i64)) {
     for contest in &fact.contested {
         file(of(Facet::Contester, contest.by.as_str()), 0);
     }
+    writing::each_kinship(&fact.key, |hashed| file(hashed.get(), 0));
     inferring::each_mark(fact, |hashed| file(hashed.get(), 0));
 }

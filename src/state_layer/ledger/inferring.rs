@@ -180,25 +180,29 @@ impl Ledger {
         {
             found.extend(self.computed_from(fact));
         }
+        found.sort_by(|one, other| later(one, other));
+        found.dedup_by(|one, other| one.uid == other.uid);
+        let found: Vec<FactUid> = found.into_iter().map(|base| base.uid.clone()).collect();
         for base in found {
             self.add_base(uid, &base);
         }
     }
 
     /// Facts whose whole text, of several words, stands in a new one.
-    fn quoted_whole(&self, fact: &Fact) -> Vec<FactUid> {
+    fn quoted_whole(&self, fact: &Fact) -> Vec<&Fact> {
         let text = fact.text();
         let whole = folded(&text);
         let words: Vec<&str> = lexemes(&text).collect();
-        let mut found: Vec<FactUid> = Vec::new();
+        let mut found: Vec<&Fact> = Vec::new();
         for pair in words.windows(2) {
             let Some(hashed) = opening(pair.first().copied(), pair.get(1).copied()) else { continue };
-            for uid in self.index.of_hashed(hashed).take(COMMON) {
+            let filed: Vec<&FactUid> = self.index.of_hashed(hashed).take(COMMON + 1).collect();
+            for uid in filed.iter().copied().filter(|_| filed.len() <= COMMON) {
                 let Some(base) = self.facts.get(uid) else { continue };
                 let quoted = folded(base.text().trim());
                 let longer = whole.len() > quoted.len() && lexemes(&quoted).count() >= QUOTED_WORDS;
-                if longer && may_be_base(base, fact) && !found.contains(uid) && holds(&whole, &quoted) {
-                    found.push(uid.clone());
+                if longer && may_be_base(base, fact) && holds(&whole, &quoted) {
+                    found.push(base);
                 }
             }
         }
@@ -206,27 +210,21 @@ impl Ledger {
     }
 
     /// Facts from whose values those of a derived fact follow.
-    fn computed_from(&self, fact: &Fact) -> Vec<FactUid> {
+    fn computed_from(&self, fact: &Fact) -> Vec<&Fact> {
         let text = beginning(fact);
         let own = values(text);
         let mut wanted: Vec<Hashed> = marks(text).collect();
         wanted.extend(followed(&own).iter().map(|number| Hashed::new(Facet::Value).text(number)));
         let mut candidates: Vec<&Fact> = Vec::new();
         for hashed in wanted {
-            let filed: Vec<&Fact> = self
-                .index
-                .of_hashed(hashed)
-                .take(COMMON + 1)
-                .filter_map(|uid| self.facts.get(uid))
-                .filter(|base| may_be_base(base, fact))
-                .collect();
+            let filed: Vec<&FactUid> = self.index.of_hashed(hashed).take(COMMON + 1).collect();
             if filed.len() <= COMMON {
-                candidates.extend(filed);
+                let known = filed.into_iter().filter_map(|uid| self.facts.get(uid));
+                candidates.extend(known.filter(|base| may_be_base(base, fact)));
             }
         }
-        candidates.sort_by(|one, other| later(one, other));
-        candidates.dedup_by(|one, other| one.uid == other.uid);
-        candidates.into_iter().filter(|base| follows(fact, &own, base)).map(|base| base.uid.clone()).collect()
+        candidates.retain(|base| follows(fact, &own, base));
+        candidates
     }
 }
 

@@ -100,10 +100,10 @@ async fn run(options: &Options) -> Result<(), String> {
 
 /// The timelines to replay.
 fn chosen<'t>(all: &'t [Value], options: &Options) -> Vec<&'t Value> {
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let wanted = |timeline: &&Value| {
         let track = timeline["track"].as_str().unwrap_or_default();
-        let count = seen.entry(track).or_default();
+        let count = seen.entry(track.to_owned()).or_default();
         *count += 1;
         let named = options.tracks.is_empty() || options.tracks.iter().any(|wanted| wanted == track);
         named && options.limit.is_none_or(|limit| *count <= limit)
@@ -142,11 +142,14 @@ fn report(options: &Options, measured: &Measured) {
         println!("| rows | queries | cov | cov_a | exp | exp_c | qexp | perf | dec | stale | tok | p95 | max | over |");
         println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
         println!("{}", table_row("all", &figures(rows)));
+        // Their forbidden phrases are traps for an answer, not state that is stale or leaked.
         let traps = ["hallucination_resistance", "enterprise_privacy"];
         println!("{}", table_row("core", &figures(rows.iter().filter(|row| !traps.contains(&row.track.as_str())))));
         if options.per_track {
             let mut tracks: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
-            rows.iter().for_each(|row| tracks.entry(&row.track).or_default().push(row));
+            for row in rows {
+                tracks.entry(&row.track).or_default().push(row);
+            }
             for (track, rows) in tracks {
                 println!("{}", table_row(track, &figures(rows)));
             }

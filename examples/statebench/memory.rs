@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use cscp::domain::time::Clock as _;
+use cscp::system::SystemClock;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -14,7 +16,7 @@ const RECENT_TURNS: usize = 50;
 const PATIENCE: u32 = 20;
 
 /// A running server.
-pub struct Server {
+pub(crate) struct Server {
     client: reqwest::Client,
     url: String,
     key: String,
@@ -25,12 +27,10 @@ pub struct Server {
 
 impl Server {
     /// A server at an address, with a key.
-    pub fn new(url: &str, key: &str) -> Result<Self, String> {
+    pub(crate) fn new(url: &str, key: &str) -> Result<Self, String> {
         let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(30)).build();
         let client = client.map_err(|error| error.to_string())?;
-        let run = format!("{:x}", std::process::id());
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let run = format!("{run}-{:x}", since.as_millis());
+        let run = format!("{:x}-{:x}", std::process::id(), SystemClock.now().as_micros());
         let url = url.trim_end_matches('/').to_owned();
         Ok(Self { client, url, key: key.to_owned(), run, requests: AtomicU64::new(0), memories: AtomicU64::new(0) })
     }
@@ -63,7 +63,7 @@ impl Server {
 }
 
 /// A fact space for one timeline.
-pub struct Memory<'s> {
+pub(crate) struct Memory<'s> {
     server: &'s Server,
     space: String,
     viewer: Value,
@@ -72,7 +72,7 @@ pub struct Memory<'s> {
 
 impl<'s> Memory<'s> {
     /// A fresh space in the timeline's initial state.
-    pub async fn open(server: &'s Server, timeline: &Value) -> Result<Self, String> {
+    pub(crate) async fn open(server: &'s Server, timeline: &Value) -> Result<Self, String> {
         let number = server.memories.fetch_add(1, Ordering::Relaxed);
         let state = &timeline["initial_state"];
         let who = &state["identity_role"];
@@ -127,7 +127,7 @@ impl<'s> Memory<'s> {
     }
 
     /// Replays one event that is not a query.
-    pub async fn event(&mut self, event: &Value) -> Result<(), String> {
+    pub(crate) async fn event(&mut self, event: &Value) -> Result<(), String> {
         let at = event["ts"].as_str().unwrap_or_default();
         if event["type"] == "conversation_turn" {
             let turn = json!({"speaker": event["speaker"], "text": event["text"], "observed_at": at});
@@ -151,7 +151,7 @@ impl<'s> Memory<'s> {
     }
 
     /// The context for a query and its size in tokens.
-    pub async fn pack(&self, query: &Value, budget: u32) -> Result<(String, u32), String> {
+    pub(crate) async fn pack(&self, query: &Value, budget: u32) -> Result<(String, u32), String> {
         let first = self.turns.len().saturating_sub(RECENT_TURNS);
         let body = json!({
             "fact_space": self.space, "query": query["prompt"], "as_of": query["ts"], "token_budget": budget,
@@ -164,7 +164,7 @@ impl<'s> Memory<'s> {
     }
 
     /// Every fact of the space, those that no longer stand too.
-    pub async fn facts(&self) -> Result<Vec<Value>, String> {
+    pub(crate) async fn facts(&self) -> Result<Vec<Value>, String> {
         let mut facts = Vec::new();
         let mut cursor = String::new();
         loop {
@@ -179,7 +179,7 @@ impl<'s> Memory<'s> {
     }
 
     /// Leaves nothing behind.
-    pub async fn close(self) -> Result<(), String> {
+    pub(crate) async fn close(self) -> Result<(), String> {
         let path = format!("/v1/fact-spaces/{}", self.space);
         self.server.send(Method::DELETE, &path, None).await.map(drop)
     }

@@ -11,7 +11,7 @@ use super::timeline::list;
 
 /// A timeline with `n` unrelated older facts and `n / 2` unrelated turns right before its first query, chosen as the
 /// probe chooses them.
-pub fn with_noise(timeline: &Value, pool: &[Value], n: usize) -> Value {
+pub(crate) fn with_noise(timeline: &Value, pool: &[Value], n: usize) -> Value {
     let mut gold: Vec<&str> = Vec::new();
     for event in events(timeline).filter(|event| event["type"] == "query") {
         let truth = &event["ground_truth"];
@@ -69,11 +69,11 @@ fn candidates(timeline: &Value) -> Vec<(String, String)> {
 fn woven(timeline: &Value, facts: &[(String, String)], turns: &[String]) -> Value {
     let mut noisy = timeline.clone();
     let Some(initial) = noisy["initial_state"]["persistent_facts"].as_array_mut() else { return noisy };
-    let noise = facts.iter().enumerate().map(|(place, (key, value))| {
+    let added = facts.iter().enumerate().map(|(place, (key, value))| {
         json!({"id": format!("F-NOISE-{place:03}"), "key": key, "value": value, "ts": "2025-01-02T00:00:00", "scope": "global",
                "source": {"type": "user", "identity": null, "authority": "peer"}, "depends_on": [], "is_constraint": false})
     });
-    initial.splice(0..0, noise.collect::<Vec<_>>());
+    initial.splice(0..0, added.collect::<Vec<_>>());
     let Some(events) = noisy["events"].as_array_mut() else { return noisy };
     let Some(query) = events.iter().position(|event| event["type"] == "query") else { return noisy };
     let at = events[query]["ts"].clone();

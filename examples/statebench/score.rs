@@ -6,57 +6,60 @@ use serde_json::Value;
 
 /// What was asked of one query at one budget, counted.
 #[derive(Debug, Clone, Default)]
-pub struct Row {
-    pub track: String,
-    pub timeline: String,
-    pub must: usize,
-    pub must_hit: usize,
-    pub attainable: usize,
-    pub attainable_hit: usize,
-    pub forbidden: usize,
-    pub forbidden_hit: usize,
-    pub forbidden_current: usize,
-    pub decisions: usize,
-    pub decisions_hit: usize,
-    pub stale: usize,
-    pub stale_hit: usize,
-    pub tokens: u32,
-    pub over: bool,
-    pub missed: Vec<String>,
-    pub exposed: Vec<String>,
-    pub stale_texts: Vec<String>,
+pub(crate) struct Row {
+    pub(crate) track: String,
+    pub(crate) timeline: String,
+    pub(crate) must: usize,
+    pub(crate) must_hit: usize,
+    pub(crate) attainable: usize,
+    pub(crate) attainable_hit: usize,
+    pub(crate) forbidden: usize,
+    pub(crate) forbidden_hit: usize,
+    pub(crate) forbidden_current: usize,
+    pub(crate) decisions: usize,
+    pub(crate) decisions_hit: usize,
+    pub(crate) stale: usize,
+    pub(crate) stale_hit: usize,
+    pub(crate) tokens: u32,
+    pub(crate) over: bool,
+    pub(crate) missed: Vec<String>,
+    pub(crate) exposed: Vec<String>,
+    pub(crate) stale_texts: Vec<String>,
 }
 
 /// Figures over many rows, in percent where the probe prints percent.
 #[derive(Debug, Clone, Default)]
-pub struct Figures {
-    pub queries: usize,
-    pub cov: f64,
-    pub cov_a: f64,
-    pub exp: f64,
-    pub exp_c: f64,
-    pub qexp: f64,
-    pub perf: f64,
-    pub dec: f64,
-    pub stale: f64,
-    pub tok: f64,
+pub(crate) struct Figures {
+    pub(crate) queries: usize,
+    pub(crate) cov: f64,
+    pub(crate) cov_a: f64,
+    pub(crate) exp: f64,
+    pub(crate) exp_c: f64,
+    pub(crate) qexp: f64,
+    pub(crate) perf: f64,
+    pub(crate) dec: f64,
+    pub(crate) stale: f64,
+    pub(crate) tok: f64,
     pub p95: u32,
-    pub max: u32,
-    pub over: f64,
+    pub(crate) max: u32,
+    pub(crate) over: f64,
 }
 
 /// A phrase of the ground truth: a string, or an object with one.
-pub fn phrase_of(value: &Value) -> &str {
+pub(crate) fn phrase_of(value: &Value) -> &str {
     value.as_str().or_else(|| value["phrase"].as_str()).unwrap_or_default()
 }
 
 /// A list of phrases of the ground truth.
-pub fn phrases<'a>(truth: &'a Value, member: &str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn phrases<'a>(truth: &'a Value, member: &str) -> impl Iterator<Item = &'a str> {
     truth[member].as_array().into_iter().flatten().map(phrase_of)
 }
 
+/// Spellings that mean the same.
+const VARIANTS: [(&str, &str); 3] = [("do not ", "don't "), ("cannot ", "can't "), ("should not ", "shouldn't ")];
+
 /// StateBench's own matching rule: substring in any case, `a|b` alternatives, do not / don't variants.
-pub fn contains_phrase(text: &str, phrase: &str) -> bool {
+pub(crate) fn contains_phrase(text: &str, phrase: &str) -> bool {
     let (text, phrase) = (text.to_lowercase(), phrase.trim().to_lowercase());
     let text = text.trim();
     assert!(!phrase.starts_with("regex:"), "no phrase of the release is a pattern: {phrase}");
@@ -66,7 +69,6 @@ pub fn contains_phrase(text: &str, phrase: &str) -> bool {
     if text.contains(&phrase) {
         return true;
     }
-    const VARIANTS: [(&str, &str); 3] = [("do not ", "don't "), ("cannot ", "can't "), ("should not ", "shouldn't ")];
     VARIANTS.iter().flat_map(|(a, b)| [(a, b), (b, a)]).any(|(from, to)| {
         let variant = phrase.replace(from, to);
         variant != phrase && text.contains(&variant)
@@ -88,7 +90,7 @@ const FLAGS: [&str; 11] = [
 ];
 
 /// The lines that present their content as current: no mark, not under a flagged heading.
-pub fn unflagged(text: &str) -> String {
+pub(crate) fn unflagged(text: &str) -> String {
     let mut flagged_section = false;
     let mut out = Vec::new();
     for line in text.lines() {
@@ -112,7 +114,7 @@ pub fn unflagged(text: &str) -> String {
 }
 
 /// Facts that explicit pointers put out of force before an event: (id, key) → (old value, new value).
-pub fn explicit_gold(timeline: &Value, upto: usize) -> BTreeMap<(String, String), (String, String)> {
+pub(crate) fn explicit_gold(timeline: &Value, upto: usize) -> BTreeMap<(String, String), (String, String)> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut facts: Vec<(String, String, String)> = Vec::new();
     for fact in timeline["initial_state"]["persistent_facts"].as_array().into_iter().flatten() {
@@ -150,7 +152,7 @@ fn stands_in(old: &str, text: &str) -> bool {
 }
 
 /// Scores one context. `said`: all input text before the query.
-pub fn score_query(
+pub(crate) fn score_query(
     timeline: &Value,
     event: usize,
     query: &Value,
@@ -217,7 +219,7 @@ fn percent(part: usize, whole: usize) -> f64 {
 }
 
 /// Adds rows up.
-pub fn figures<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Figures {
+pub(crate) fn figures<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Figures {
     let rows: Vec<&Row> = rows.into_iter().collect();
     let sum = |count: fn(&Row) -> usize| rows.iter().map(|row| count(row)).sum::<usize>();
     let mut sizes: Vec<u32> = rows.iter().map(|row| row.tokens).collect();
@@ -243,7 +245,7 @@ pub fn figures<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Figures {
 }
 
 /// One row of the probe's table.
-pub fn table_row(name: &str, figures: &Figures) -> String {
+pub(crate) fn table_row(name: &str, figures: &Figures) -> String {
     let cell = |value: f64| if value.is_nan() { "-".to_owned() } else { format!("{value:.1}") };
     let percents = [
         figures.cov,

@@ -10,7 +10,7 @@ use super::timeline::list;
 
 /// Counts over all timelines.
 #[derive(Debug, Default)]
-pub struct State {
+pub(crate) struct State {
     pointers: usize,
     honoured: usize,
     found: usize,
@@ -20,7 +20,7 @@ pub struct State {
 
 impl State {
     /// Looks at the facts of a timeline as they stand at one of its queries.
-    pub fn look(&mut self, timeline: &Value, query: usize, facts: &[Value]) {
+    pub(crate) fn look(&mut self, timeline: &Value, query: usize, facts: &[Value]) {
         let name = |fact: &Value, member: &str| fact[member].as_str().unwrap_or_default().to_owned();
         let invalid = facts.iter().filter(|fact| fact["is_valid"] == false);
         let invalid: BTreeSet<(String, String)> = invalid.map(|fact| (name(fact, "id"), name(fact, "key"))).collect();

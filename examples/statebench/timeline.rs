@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Every piece of input text before an event, one a line: what a phrase must stand in to be attainable.
-pub fn said(timeline: &Value, upto: usize) -> String {
+pub(crate) fn said(timeline: &Value, upto: usize) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let or_none = |value: &Value| value.as_str().unwrap_or("None").to_owned();
     let state = &timeline["initial_state"];
@@ -31,6 +31,6 @@ pub fn said(timeline: &Value, upto: usize) -> String {
 }
 
 /// The members of a list; none of anything else.
-pub fn list(value: &Value) -> impl Iterator<Item = &Value> {
+pub(crate) fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }

@@ -81,7 +81,7 @@ impl Zone {
         let shaped = text.len() >= 16 && text.is_ascii() && matches!(text.as_bytes().get(10), Some(b'T' | b't'));
         let wall: jiff::civil::DateTime = text.parse().ok().filter(|_| shaped && !text.contains('['))?;
         let micros = self.0.to_ambiguous_zoned(wall).compatible().ok()?.timestamp().as_microsecond();
-        RANGE.contains(&micros).then(|| Timestamp(micros))
+        RANGE.contains(&micros).then_some(Timestamp(micros))
     }
 }
 

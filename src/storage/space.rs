@@ -59,7 +59,6 @@ impl SpaceRowKind {
 /// A row of a fact space.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "each variant's type is its documentation")]
-#[expect(clippy::large_enum_variant, reason = "rows are moved into the space one by one")]
 pub enum SpaceRow {
     Space(SpaceRecord),
     Fact(Fact),

@@ -53,8 +53,8 @@ fn write(house: &House, name: &str, fact: NewFact) -> SpaceSubmission {
 async fn insist(committer: &Committer, submission: SpaceSubmission) -> Result<Fact, Refused> {
     loop {
         match committer.submit_space(submission.clone()).await {
-            Ok(committed) => {
-                return committed.result.map(|answer| match answer {
+            Ok(done) => {
+                return done.result.map(|answer| match answer {
                     SpaceAnswer::Facts { mut facts, .. } => facts.pop().unwrap(),
                     other => panic!("another answer: {other:?}"),
                 });

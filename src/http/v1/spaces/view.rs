@@ -19,6 +19,7 @@ use crate::state_layer::space::{Access, Identity, Partition, SpaceRecord};
 
 /// A fact (specification, layer 2).
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the specification's own members")]
 pub(super) struct FactWire {
     uid: FactUid,
     id: Option<FactLabel>,

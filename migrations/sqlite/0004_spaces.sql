@@ -42,3 +42,7 @@ ALTER TABLE log_payloads ADD COLUMN space_id TEXT;
 ALTER TABLE log_payloads ADD COLUMN fact_uid TEXT;
 CREATE INDEX log_payloads_by_space ON log_payloads (tenant_id, space_id) WHERE space_id IS NOT NULL;
 CREATE INDEX log_payloads_by_fact ON log_payloads (tenant_id, fact_uid) WHERE fact_uid IS NOT NULL;
+
+-- An answer that is kept for repetitions holds what was written: it goes with it.
+ALTER TABLE claims ADD COLUMN space_id TEXT;
+CREATE INDEX claims_by_space ON claims (tenant_id, space_id) WHERE space_id IS NOT NULL;

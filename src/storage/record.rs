@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::canonical::Digest;
-use crate::domain::id::{KeyId, PrincipalId, TenantId};
+use crate::domain::id::{KeyId, PrincipalId, SpaceId, TenantId};
 use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{PolicyRef, PolicyScope};
 use crate::domain::time::Timestamp;
@@ -189,6 +189,9 @@ pub struct StoredClaim {
     pub at: Timestamp,
     /// From when the row may be forgotten.
     pub expires_at: Timestamp,
+    /// The fact space it is about: the answer goes when what it holds is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space_id: Option<SpaceId>,
 }
 
 /// The files of policies as they were published, and what they were found to hold.

@@ -111,8 +111,9 @@ pub struct Writes {
     pub space_rows: Vec<(TenantId, SpaceId, SpaceRow)>,
     /// Rows of fact spaces that go: their kind and id.
     pub gone_space_rows: Vec<(TenantId, SpaceId, SpaceRowKind, String)>,
-    /// Facts whose values are deleted: what the log says of them goes too, its hashes stay.
-    pub forgotten_facts: Vec<(TenantId, FactUid)>,
+    /// Facts whose values are deleted: what the log says of them goes too, its hashes stay; and so do saved packs and
+    /// kept answers that name them.
+    pub forgotten_facts: Vec<(TenantId, SpaceId, FactUid)>,
 }
 
 impl Writes {

@@ -126,3 +126,35 @@ async fn evidence_is_found_by_space_and_fact_and_shows_values_to_those_who_may_s
     let bad = covered.ask("POST", "/v1/evidence/query").json(&json!({"fact_space": "5511999990000"})).send().await;
     bad.problem(422, "invalid_value");
 }
+
+#[tokio::test]
+async fn packs_of_other_spaces_and_kept_answers_go_with_what_they_held() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    for (number, erased) in [(1, false), (2, true)] {
+        let wide = format!("wide-{number}");
+        let described = json!({"partition": {"memory": "organization", "organization": "acme"}});
+        client.put(&at(&wide, ""), described).await.expect(201);
+        let body = json!({"key": "address", "value": CANARY});
+        let path = at(&wide, "/facts");
+        let key = format!("write-{number}");
+        let uid = client.ask("POST", &path).key(&key).valid(&body).send().await.expect(201).text("/fact/uid");
+        let asking = format!("asking-{number}");
+        client.put(&at(&asking, ""), json!({"wider": [wide]})).await.expect(201);
+        house.wait(1);
+        let saved = pack(&client, &asking, json!({"query": "address?", "save_frame": true})).await.expect(201);
+        assert!(saved.text("/context").contains(CANARY));
+        let gone = if erased { at(&wide, "") } else { at(&wide, &format!("/facts/{uid}")) };
+        let delete = || client.ask("DELETE", &gone).key(&format!("delete-{number}")).send();
+        let first = delete().await.expect(200);
+        let again = delete().await.expect(200);
+        assert!(again.replayed());
+        assert_eq!(again.essence(), first.essence(), "what was deleted under a key is deleted once");
+        let written = client.ask("POST", &path).key(&key).valid(&body).send().await;
+        assert!(written.replayed(), "a late repetition brings nothing back: {:#}", written.body);
+        assert_eq!(written.code(), if erased { "space_not_found" } else { "fact_deleted" });
+        client.get(&format!("/v1/context-packs/{}", saved.text("/pack_id"))).await.problem(404, "not_found");
+        assert_eq!(places(&house, CANARY).await, NOWHERE);
+        sound(&house).await;
+    }
+}

@@ -132,8 +132,9 @@ impl Service {
         let SpaceDecided { result, replayed, .. } = self.decide_space(caller, new.space_id, action, claim).await?;
         match result.map_err(ServiceError::SpaceRefused)? {
             SpaceAnswer::Pack { pack: saved } => {
-                let (pack, as_of) = (saved.pack.clone(), saved.as_of);
-                Ok(PackMade { pack, as_of, saved: Some(*saved), replayed })
+                // A repetition brings the pack's id back; the pack is where it is kept, unless it has gone.
+                let saved = if replayed { self.saved_pack(caller, &saved.pack_id).await? } else { *saved };
+                Ok(PackMade { pack: saved.pack.clone(), as_of: saved.as_of, saved: Some(saved), replayed })
             }
             _ => Err(ServiceError::Internal),
         }

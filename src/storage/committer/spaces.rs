@@ -11,6 +11,7 @@ use crate::domain::operation::Needs;
 use crate::domain::principal::PrincipalKind;
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
+use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::authority::AuthorityOrder;
 use crate::state_layer::decide::{SpaceDecision, SpaceRules, decide};
 use crate::state_layer::event::SpaceEvent;
@@ -169,7 +170,8 @@ impl Spaces {
         for ((tenant_id, space_id), space) in self.spaces {
             let forgotten =
                 space.facts.values().filter(|fact| fact.value.is_null() && space.touched.facts.contains(&fact.uid));
-            writes.forgotten_facts.extend(forgotten.map(|fact| (tenant_id.clone(), fact.uid.clone())));
+            let named = |fact: &Fact| (tenant_id.clone(), space_id.clone(), fact.uid.clone());
+            writes.forgotten_facts.extend(forgotten.map(named));
             let changed = ChangedSpace::of(space);
             if changed.erased {
                 writes.erased_spaces.push((tenant_id.clone(), space_id.clone()));
@@ -201,5 +203,30 @@ fn recorded(space_id: &SpaceId, event: SpaceEvent) -> Recorded<SpaceEvent> {
         _ => None,
     };
     let about = About { space_id: Some(space_id.clone()), fact_uid, ..About::default() };
-    Recorded { stream: StreamKey::FactSpace(space_id.clone()), about, event }
+    Recorded { stream: StreamKey::FactSpace(space_id.clone()), about, event: logged(event) }
+}
+
+/// An event as the log keeps it: each value stands there once, where deleting reaches it. What a fact replaced follows
+/// from the facts before it, and what a saved pack showed is kept with the pack.
+fn logged(mut event: SpaceEvent) -> SpaceEvent {
+    match &mut event {
+        SpaceEvent::FactWritten { fact } => fact.former.clear(),
+        SpaceEvent::FactChanged { change, .. } => change.former.clear(),
+        SpaceEvent::PackSaved { pack } => blank(pack),
+        _ => {}
+    }
+    event
+}
+
+fn blank(pack: &mut SavedPack) {
+    pack.pack.context.clear();
+    pack.pack.segments.iter_mut().for_each(|segment| segment.text.clear());
+}
+
+/// An answer as it is kept for repetitions: a saved pack is read again where it is kept.
+pub(super) fn kept(mut answer: SpaceAnswer) -> SpaceAnswer {
+    if let SpaceAnswer::Pack { pack } = &mut answer {
+        blank(pack);
+    }
+    answer
 }

@@ -8,7 +8,7 @@ use super::{Committed, Outcome, Submitted};
 use crate::domain::canonical::Digest;
 use crate::domain::decide::{Decision, Rules, decide};
 use crate::domain::event::{Evidence, Recorded, StreamKey};
-use crate::domain::id::{Entropy, Ids, TenantId};
+use crate::domain::id::{Entropy, Ids, SpaceId, TenantId};
 use crate::domain::message::message_key;
 use crate::domain::operation::Operation;
 use crate::domain::refusal::Refusal;
@@ -16,6 +16,8 @@ use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
 use crate::evidence::entry::{StreamHead, append};
+use crate::state_layer::event::SpaceEvent;
+use crate::state_layer::refusal::SpaceRefusal;
 use crate::storage::request::Request;
 use crate::storage::{Answered, Loaded, Refused, Row, StorageError, StoredClaim, Want, Writes, rows};
 
@@ -93,6 +95,9 @@ impl Work {
             Request::Space(operation) => {
                 let Some(world) = self.worlds.get(tenant_id) else { return Err(inconsistent(NO_STATE)) };
                 let (events, result) = self.spaces.decide(world, operation, &rules, now, &mut ids)?;
+                if events.iter().any(|recorded| matches!(recorded.event, SpaceEvent::SpaceErased { .. })) {
+                    self.erase(tenant_id, &operation.space_id);
+                }
                 self.log(tenant_id, &streams, &events, &rules, now, &mut ids)?;
                 result.map(Answered::Space).map_err(Refused::Space)
             }
@@ -170,13 +175,36 @@ impl Work {
         })
     }
 
+    /// Takes back what this batch has said of a space that is erased now: what the log and what kept answers hold.
+    fn erase(&mut self, tenant_id: &TenantId, space_id: &SpaceId) {
+        let stream = (tenant_id.clone(), StreamKey::FactSpace(space_id.clone()));
+        if let Some(head) = self.heads.get(&stream) {
+            let entries = self.writes.entries.iter_mut();
+            entries.filter(|entry| entry.header.stream_id == head.stream_id).for_each(|entry| entry.body = None);
+        }
+        let written = self.writes.claims.iter_mut().map(|(tenant, _, claim)| (&*tenant, claim));
+        let loaded = self.claims.iter_mut().map(|((tenant, _), claim)| (tenant, claim));
+        for (tenant, claim) in written.chain(loaded) {
+            if tenant == tenant_id && claim.space_id.as_ref() == Some(space_id) {
+                claim.result = Err(Refused::Space(SpaceRefusal::SpaceNotFound));
+            }
+        }
+    }
+
     fn keep_claim(&mut self, submission: &Submitted, result: &Result<Answered, Refused>, now: Timestamp, hours: u32) {
         let Some(claim) = submission.claim else { return };
         let stored = StoredClaim {
             request: claim.request,
-            result: result.clone(),
+            result: match result {
+                Ok(Answered::Space(answer)) => Ok(Answered::Space(super::spaces::kept(answer.clone()))),
+                other => other.clone(),
+            },
             at: now,
             expires_at: now.plus_seconds(hours.saturating_mul(60 * 60)),
+            space_id: match &submission.request {
+                Request::Core(_) => None,
+                Request::Space(operation) => Some(operation.space_id.clone()),
+            },
         };
         let key = (submission.tenant.tenant_id.clone(), claim.key);
         self.claims.insert(key.clone(), stored.clone());

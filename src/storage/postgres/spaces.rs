@@ -49,7 +49,23 @@ const LOAD: &str = r#"
     SELECT r.tenant_id, r.space_id, r.kind, r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
         JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'"#;
 
-const ERASE: [&str; 2] = [
+const ERASE: [&str; 4] = [
+    // Packs of other spaces that took this one in.
+    "-- postgres: spaces.erase_packs
+    DELETE FROM space_records AS p USING unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
+        WHERE p.tenant_id = w.tenant_id AND p.kind = 'pack' AND EXISTS (
+            SELECT 1 FROM (
+                SELECT jsonb_array_elements_text(p.body::jsonb #> '{pack,facts_included}') AS uid
+                UNION ALL
+                SELECT jsonb_array_elements(p.body::jsonb #> '{pack,omitted}') ->> 'id'
+            ) AS named
+            JOIN space_records AS f ON f.tenant_id = w.tenant_id AND f.space_id = w.space_id AND f.kind = 'fact'
+                AND f.record_id = named.uid)",
+    "-- postgres: spaces.erase_answers
+    UPDATE claims AS c
+        SET body = jsonb_set(c.body::jsonb, '{result}', '{\"Err\":{\"space_code\":\"space_not_found\"}}')::text
+        FROM unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
+        WHERE c.tenant_id = w.tenant_id AND c.space_id = w.space_id",
     "-- postgres: spaces.erase
     DELETE FROM space_records AS r USING unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
         WHERE r.tenant_id = w.tenant_id AND r.space_id = w.space_id",
@@ -58,10 +74,21 @@ const ERASE: [&str; 2] = [
         WHERE p.tenant_id = w.tenant_id AND p.space_id = w.space_id",
 ];
 
-const FORGET: &str = "
-    -- postgres: spaces.forget_facts
-    DELETE FROM log_payloads AS p USING unnest($1::text[], $2::text[]) AS w (tenant_id, fact_uid)
-        WHERE p.tenant_id = w.tenant_id AND p.fact_uid = w.fact_uid";
+/// What a deleted fact leaves behind: what the log says of it, packs that name it, answers that hold it.
+const FORGET: [&str; 3] = [
+    "-- postgres: spaces.forget_facts
+    DELETE FROM log_payloads AS p USING unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, space_id, fact_uid)
+        WHERE p.tenant_id = w.tenant_id AND p.fact_uid = w.fact_uid",
+    "-- postgres: spaces.forget_packs
+    DELETE FROM space_records AS p
+        USING unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, space_id, fact_uid)
+        WHERE p.tenant_id = w.tenant_id AND p.kind = 'pack' AND strpos(p.body, w.fact_uid) > 0",
+    "-- postgres: spaces.forget_answers
+    UPDATE claims AS c
+        SET body = jsonb_set(c.body::jsonb, '{result}', '{\"Err\":{\"space_code\":\"fact_deleted\"}}')::text
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, space_id, fact_uid)
+        WHERE c.tenant_id = w.tenant_id AND c.space_id = w.space_id AND strpos(c.body, w.fact_uid) > 0",
+];
 
 const REMOVE: &str = "
     -- postgres: spaces.remove
@@ -130,10 +157,13 @@ pub(super) async fn write(session: &mut Session, writes: &Writes) -> Result<(), 
             session.count(erased.bind(sqlx::query(sql))).await?;
         }
     }
-    let mut forgotten = Places::default();
-    writes.forgotten_facts.iter().for_each(|(tenant, uid)| forgotten.add((tenant.as_str(), uid.as_str())));
-    if !forgotten.is_empty() {
-        session.count(forgotten.bind(sqlx::query(FORGET))).await?;
+    for sql in FORGET {
+        let mut forgotten = Names::default();
+        let facts = writes.forgotten_facts.iter();
+        facts.for_each(|(tenant, space, uid)| forgotten.add((tenant.as_str(), space.as_str(), uid.as_str())));
+        if !forgotten.is_empty() {
+            session.count(forgotten.bind(sqlx::query(sql))).await?;
+        }
     }
     let mut gone = Gone::default();
     for (tenant, space, kind, id) in &writes.gone_space_rows {

@@ -95,10 +95,11 @@ pub(super) const PARTS: [(&str, &str); 11] = [
     (
         "claims_written AS",
         "
-        INSERT INTO claims (tenant_id, claim_key, expires_at, body)
-        SELECT * FROM unnest($77::text[], $78::bytea[], $79::int8[], $80::text[])
-        ON CONFLICT (tenant_id, claim_key) DO UPDATE SET expires_at = excluded.expires_at, body = excluded.body
-            WHERE claims.expires_at <= $81
+        INSERT INTO claims (tenant_id, claim_key, expires_at, space_id, body)
+        SELECT * FROM unnest($77::text[], $78::bytea[], $79::int8[], $80::text[], $81::text[])
+        ON CONFLICT (tenant_id, claim_key) DO UPDATE SET
+            expires_at = excluded.expires_at, space_id = excluded.space_id, body = excluded.body
+            WHERE claims.expires_at <= $82
         RETURNING 1",
     ),
 ];
@@ -190,4 +191,4 @@ columns!(Payloads {
     salt: &'a [u8],
     payload: &'a str,
 });
-columns!(Claims { tenant_id: &'a str, claim_key: &'a [u8], expires_at: i64, body: String });
+columns!(Claims { tenant_id: &'a str, claim_key: &'a [u8], expires_at: i64, space_id: Option<&'a str>, body: String });

@@ -136,7 +136,8 @@ impl<'a> Batch<'a> {
             prompts.add((tenant, message_id, item_id));
         }
         for ((tenant, key), claim) in self.claims {
-            claims.add((tenant, key, claim.expires_at.as_micros(), text(claim)));
+            let space = claim.space_id.as_ref().map(SpaceId::as_str);
+            claims.add((tenant, key, claim.expires_at.as_micros(), space, text(claim)));
         }
         let query = self.conversations.bind(self.heads.bind(sqlx::query(AssertSqlSafe(sql))));
         let query = prompts.bind(self.items.bind(self.contexts.bind(query)));

@@ -44,16 +44,35 @@ const LOAD: &str = "
     SELECT r.tenant_id, r.space_id, r.kind, r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
         CROSS JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'";
 
-const ERASE: [&str; 2] = [
+const ERASE: [&str; 4] = [
+    // Packs of other spaces that took this one in.
+    "-- sqlite: spaces.erase_packs
+    DELETE FROM space_records WHERE kind = 'pack' AND tenant_id IN (SELECT value->>0 FROM json_each(?1))
+        AND EXISTS (SELECT 1 FROM json_each(?1) AS w, json_tree(space_records.body, '$.pack') AS named
+            JOIN space_records AS f ON f.tenant_id = w.value->>0 AND f.space_id = w.value->>1 AND f.kind = 'fact'
+            AND f.record_id = named.value
+            WHERE named.type = 'text' AND w.value->>0 = space_records.tenant_id)",
+    "-- sqlite: spaces.erase_answers
+    UPDATE claims SET body = json_set(body, '$.result', json('{\"Err\":{\"space_code\":\"space_not_found\"}}'))
+        WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
     "-- sqlite: spaces.erase
     DELETE FROM space_records WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
     "-- sqlite: spaces.erase_payloads
     DELETE FROM log_payloads WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
 ];
 
-const FORGET: &str = "
-    -- sqlite: spaces.forget_facts
-    DELETE FROM log_payloads WHERE (tenant_id, fact_uid) IN (SELECT value->>0, value->>1 FROM json_each(?1))";
+/// What a deleted fact leaves behind: what the log says of it, packs that name it, answers that hold it.
+const FORGET: [&str; 3] = [
+    "-- sqlite: spaces.forget_facts
+    DELETE FROM log_payloads WHERE (tenant_id, fact_uid) IN (SELECT value->>0, value->>2 FROM json_each(?1))",
+    "-- sqlite: spaces.forget_packs
+    DELETE FROM space_records WHERE kind = 'pack' AND EXISTS (SELECT 1 FROM json_each(?1)
+        WHERE value->>0 = space_records.tenant_id AND instr(space_records.body, value->>2) > 0)",
+    "-- sqlite: spaces.forget_answers
+    UPDATE claims SET body = json_set(body, '$.result', json('{\"Err\":{\"space_code\":\"fact_deleted\"}}'))
+        WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))
+        AND EXISTS (SELECT 1 FROM json_each(?1) WHERE instr(claims.body, value->>2) > 0)",
+];
 
 const REMOVE: &str = "
     -- sqlite: spaces.remove
@@ -106,7 +125,9 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
     for sql in ERASE {
         change(connection, sql, erased()).await?;
     }
-    change(connection, FORGET, writes.forgotten_facts.iter()).await?;
+    for sql in FORGET {
+        change(connection, sql, writes.forgotten_facts.iter()).await?;
+    }
     let gone = writes.gone_space_rows.iter().map(|(tenant, space, kind, id)| (tenant, space, kind.as_str(), id));
     change(connection, REMOVE, gone).await?;
     let rows = writes.space_rows.iter().map(|(tenant, space, row)| {

@@ -97,9 +97,10 @@ const FRAMES: &str = "
 
 const CLAIMS: &str = "
     -- sqlite: write.claims
-    INSERT INTO claims (tenant_id, claim_key, expires_at, body)
-    SELECT value->>0, unhex(value->>1), value->>2, value->>3 FROM json_each(?1) WHERE true
-    ON CONFLICT (tenant_id, claim_key) DO UPDATE SET expires_at = excluded.expires_at, body = excluded.body";
+    INSERT INTO claims (tenant_id, claim_key, expires_at, space_id, body)
+    SELECT value->>0, unhex(value->>1), value->>2, value->>3, value->>4 FROM json_each(?1) WHERE true
+    ON CONFLICT (tenant_id, claim_key) DO UPDATE SET
+        expires_at = excluded.expires_at, space_id = excluded.space_id, body = excluded.body";
 
 const LOG_ENTRIES: &str = "
     -- sqlite: write.log_entries
@@ -163,7 +164,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
         add_row(&mut values, tenant_id, row);
     }
     for (tenant_id, key, claim) in &writes.claims {
-        values.add(CLAIMS, &(tenant_id, key, claim.expires_at.as_micros(), text(claim)));
+        values.add(CLAIMS, &(tenant_id, key, claim.expires_at.as_micros(), &claim.space_id, text(claim)));
     }
     for entry in &writes.entries {
         add_entry(&mut values, entry);

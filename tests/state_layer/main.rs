@@ -9,6 +9,7 @@ mod decide_refusals;
 mod decide_statebench;
 mod decide_writing;
 mod ledger_cases;
+mod ledger_invariants;
 mod ledger_model;
 mod ledger_support;
 mod readings;

@@ -126,7 +126,9 @@ struct Case {
     facts: Vec<(String, String, String)>,
     turns: Vec<(String, String)>,
     gold: Vec<String>,
-    new: Option<String>,
+    /// The value in its place, where the case says; `Some(None)` for none.
+    #[expect(clippy::option_option, reason = "not said, none, or a value")]
+    new: Option<Option<String>>,
 }
 
 fn text(value: &Value, name: &str) -> String {
@@ -148,7 +150,7 @@ fn cases(path: &std::path::Path) -> Vec<Case> {
                     .collect(),
                 turns: list("turns").iter().map(|turn| (text(turn, "speaker"), text(turn, "text"))).collect(),
                 gold: list("supersedes").iter().map(|key| key.as_str().unwrap().to_owned()).collect(),
-                new: case["new_value"].as_str().map(str::to_owned),
+                new: case.get("new_value").map(|new| new.as_str().map(str::to_owned)),
             }
         })
         .collect()
@@ -160,7 +162,10 @@ fn run(case: &Case, crowded: bool) -> (Figures, bool, Option<String>) {
         case.facts.iter().enumerate().map(|(at, (key, value, authority))| fact(at, key, value, authority, 0)).collect();
     if crowded {
         facts.extend(
-            DISTRACTORS.iter().enumerate().map(|(at, (key, value))| fact(100 + at, key, value, "peer", 60 + at as i64)),
+            DISTRACTORS
+                .iter()
+                .enumerate()
+                .map(|(at, (key, value))| fact(100 + at, key, value, "peer", 60 + i64::try_from(at).unwrap())),
         );
     }
     let gone = replay(&mut facts, &case.turns, 3_600);
@@ -168,7 +173,7 @@ fn run(case: &Case, crowded: bool) -> (Figures, bool, Option<String>) {
     let hit = case.gold.iter().filter(|key| keys.contains(key)).count();
     let figures = Figures { hit, extra: gone.len() - hit, missed: case.gold.len() - hit };
     let kept = gone.iter().find(|(key, ..)| case.gold.contains(key)).and_then(|(_, new, _)| new.clone());
-    let value_right = hit == 0 || kept == case.new;
+    let value_right = hit == 0 || case.new.as_ref().is_none_or(|new| *new == kept);
     let wrong = figures.extra + figures.missed > 0 || !value_right;
     let line = wrong.then(|| {
         let found: Vec<String> = gone
@@ -184,6 +189,7 @@ fn run(case: &Case, crowded: bool) -> (Figures, bool, Option<String>) {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test run may look at other cases, and show what it misses")]
 fn readings_meet_their_floors() {
     let folder = std::path::PathBuf::from(
         std::env::var("CSCP_UTTERANCES").unwrap_or_else(|_| format!("{}/tests/fixtures/utterances", root())),
@@ -230,7 +236,7 @@ fn readings_meet_their_floors() {
         worst.extend(total.get("all").copied());
     }
     for figures in worst {
-        assert!(figures.precision() >= 90.0 && figures.f1() >= 70.0, "{report}");
+        assert!(figures.precision() >= 97.0 && figures.f1() >= 88.0, "{report}");
     }
     assert!(show.is_empty(), "{report}");
 }

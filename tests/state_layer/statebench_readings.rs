@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::readings::{DISTRACTORS, Figures, fact, order, reading_of, replay, root, time};
 
+#[expect(clippy::disallowed_methods, reason = "a test run from another folder says where the files are")]
 fn folder() -> Option<PathBuf> {
     let path = std::env::var("CSCP_STATEBENCH")
         .map_or_else(|_| PathBuf::from(root()).join("../shared/statebench"), PathBuf::from);
@@ -41,7 +42,7 @@ fn run(timeline: &Value) -> (Figures, String) {
             ids.push(write["id"].as_str().unwrap().to_owned());
         }
         if let Some(text) = event["text"].as_str() {
-            said = text.to_owned();
+            text.clone_into(&mut said);
             let speaker = event["speaker"].as_str().unwrap_or("user");
             let _ = replay(&mut facts, &[(speaker.to_owned(), text.to_owned())], at);
         }
@@ -145,7 +146,7 @@ fn the_hand_written_set_is_read() {
             total.recall(),
             total.f1()
         );
-        assert!(total.precision() >= 90.0 && total.f1() >= 70.0);
+        assert!(total.precision() >= 97.0 && total.f1() >= 88.0);
     }
     let _ = (order(), reading_of("user", "x", 0));
 }

@@ -1,5 +1,6 @@
 use super::*;
 
+#[expect(clippy::unnecessary_wraps, reason = "compared with what a text may lack")]
 fn scope(kind: FactScope, id: &str) -> Option<(FactScope, String)> {
     Some((kind, id.to_owned()))
 }

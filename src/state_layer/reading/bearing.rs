@@ -42,6 +42,7 @@ pub fn bearings_among(reading: &Reading, facts: &[(&Fact, &Prepared)], order: &A
 
 /// How a claim fits a fact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent findings, not states")]
 struct Fit {
     /// The old value is the fact's.
     old: bool,
@@ -272,7 +273,7 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
     }
     if fit.old && cue != "end" {
         return Some((
-            !(fit.foreign && !matches!(cue, "instead_of" | "not_but" | "swap" | "departure" | "take_over")),
+            !fit.foreign || matches!(cue, "instead_of" | "not_but" | "swap" | "departure" | "take_over"),
             95,
             "the old value it names is the fact's",
         ));

@@ -93,8 +93,7 @@ pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp
 /// The claims of all sentences, and how the utterance as a whole is meant.
 fn claims_of(clauses: &[Clause], ruled: bool) -> (Stance, Vec<Claim>) {
     let stances: Vec<Stance> = clauses.iter().map(stance::of).collect();
-    let drafted = stances.iter().any(|stance| *stance == Stance::Draft)
-        && clauses.iter().any(|clause| clause.has(&[Sign::Draft]));
+    let drafted = stances.contains(&Stance::Draft) && clauses.iter().any(|clause| clause.has(&[Sign::Draft]));
     let mut claims: Vec<Claim> = Vec::new();
     let mut before: Vec<String> = Vec::new();
     if !drafted {
@@ -247,12 +246,13 @@ fn add_terms(word: &Word, small: bool, found: &mut Vec<String>) {
 /// The stems of a subject: up to the word that opens a part which only describes it.
 fn head_stems(clause: &Clause, span: &Span, new: &Span) -> Vec<String> {
     let mut found = Vec::new();
+    let mut before = Vec::new();
     let mut content = false;
     for at in span.clone() {
         let Some(word) = clause.word(at) else { break };
         if word.sign || new.contains(&at) {
             if content && word.is(',') {
-                found.clear();
+                before = std::mem::take(&mut found);
                 content = false;
             }
             continue;
@@ -260,7 +260,8 @@ fn head_stems(clause: &Clause, span: &Span, new: &Span) -> Vec<String> {
         content |= !clause.small(at);
         add_terms(word, clause.small(at), &mut found);
     }
-    found
+    // "the grant came, it was awarded": a part without words of its own is about the part before it.
+    if content { found } else { before.into_iter().chain(found).collect() }
 }
 
 /// What a sentence is narrowed to by its opening: "for the legal brief, use …".
@@ -310,7 +311,7 @@ fn written(clause: &Clause, span: &Span) -> Option<String> {
         if word.start > end {
             text.push(' ');
         }
-        text.push_str(&clause.text(word));
+        text.push_str(&word.text());
         end = word.end;
     }
     let kind = clause.kind(span.start);
@@ -331,11 +332,9 @@ fn without_preposition(text: &str) -> &str {
 /// A span's kind and canonical form: of its first typed value, or else its stems.
 fn typed(clause: &Clause, span: &Span) -> Option<(ValueKind, String)> {
     let value = span.clone().filter_map(|at| clause.word(at)).find_map(|word| word.value.as_ref());
-    match value {
-        Some(value) => Some((value.kind, value.canonical.clone())),
-        _ => {
-            let stems = clause.stems(span.clone());
-            (!stems.is_empty()).then(|| (ValueKind::Word, stems.join(" ")))
-        }
+    if let Some(value) = value {
+        return Some((value.kind, value.canonical.clone()));
     }
+    let stems = clause.stems(span.clone());
+    (!stems.is_empty()).then(|| (ValueKind::Word, stems.join(" ")))
 }

@@ -219,11 +219,8 @@ impl Clause {
             };
             let next = joined.filter(|next| {
                 let follows = self.kind(*next);
-                matches!(
-                    (kind, follows),
-                    (ValueKind::Date, Some(ValueKind::Date | ValueKind::Time))
-                        | (ValueKind::Time, Some(ValueKind::Time | ValueKind::Date))
-                ) && !(*next > end && follows == Some(ValueKind::Date) && kind == ValueKind::Date)
+                matches!((kind, follows), (ValueKind::Date | ValueKind::Time, Some(ValueKind::Date | ValueKind::Time)))
+                    && !(*next > end && follows == Some(ValueKind::Date) && kind == ValueKind::Date)
             });
             match next {
                 Some(next) => end = next + 1,
@@ -282,11 +279,6 @@ impl Clause {
         (start < last).then_some(start..last)
     }
 
-    /// A word as it was written.
-    pub fn text(&self, word: &Word) -> String {
-        word.value.as_ref().map_or_else(|| word.written.clone(), |value| value.text.clone())
-    }
-
     /// The stems of the words in a span that hold content.
     pub fn stems(&self, span: Span) -> Vec<String> {
         span.filter(|at| !self.small(*at))
@@ -307,16 +299,16 @@ fn is_unit(word: &str) -> bool {
 /// Whether a longer phrase of one class hides a word of another inside it.
 fn outranks(longer: Sign, inner: Sign) -> bool {
     use Sign::{
-        Add, Ask, Back, By, Choose, Correct, End, From, Hearsay, If, Instead, Is, Keep, Move, NoLonger, NoNeed, Not,
-        Now, Once, Other, Over, Past, Relation, Request, Status, Stop, Swap, To, Wish,
+        Add, Ask, Back, Choose, Correct, End, From, Hearsay, If, Instead, Is, Keep, Leave, Move, NoLonger, NoNeed, Not,
+        Now, Once, Other, Over, Past, Relation, Request, Status, Swap, To, Wish,
     };
     match longer {
-        Stop | To | From | By | Is => false,
         Request => matches!(inner, Wish | Ask | Is),
         Correct => matches!(
             inner,
             Other | Relation | Wish | Not | Is | Move | Status | End | Swap | Choose | Ask | NoNeed | Now
         ),
+        Leave => matches!(inner, Hearsay | Keep | Ask | Past),
         NoNeed => matches!(inner, Move | End | Status | Swap | Not | Choose),
         NoLonger => matches!(inner, Not | Status | Keep),
         Instead => matches!(inner, To | From | Move | Swap),

@@ -142,3 +142,7 @@ pub struct Bearing {
     /// The value in its place; none for a plain cancellation.
     pub new_value: Option<String>,
 }
+
+#[cfg(test)]
+#[path = "reading_tests.rs"]
+mod tests;

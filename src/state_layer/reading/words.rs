@@ -42,6 +42,11 @@ pub(super) struct Word {
 }
 
 impl Word {
+    /// As it was written.
+    pub fn text(&self) -> String {
+        self.value.as_ref().map_or_else(|| self.written.clone(), |value| value.text.clone())
+    }
+
     /// Whether it is this sign of punctuation.
     pub fn is(&self, sign: char) -> bool {
         self.sign && self.plain.starts_with(sign)
@@ -64,8 +69,8 @@ const TELLING: &[(Tongue, &str)] = &[
     ),
     (
         Tongue::English,
-        "the a an of to in for with is are was it we i you my our now not and on at be that this has have from will they your its it's \
-        i'm we're by as but so please make no go can do does let's there me been instead actually",
+        "the an of to in for with is are was it we i you my our now not and at be that this has have from will they your its it's \
+        i'm we're by but please make go can does let's there been instead actually",
     ),
 ];
 
@@ -122,8 +127,7 @@ pub(super) fn stem(word: &str) -> String {
             stem.strip_suffix(ending).filter(|head| head.len() >= 4 || (ending == "ing" && head.len() >= 3))
         {
             let mut head = head.to_owned();
-            let doubled = head.as_bytes().len() > 3
-                && head.as_bytes().iter().rev().take(2).collect::<std::collections::BTreeSet<_>>().len() == 1;
+            let doubled = head.len() > 3 && head.bytes().rev().nth(1) == head.bytes().last();
             if doubled && !head.ends_with("ll") && !head.ends_with("ss") {
                 head.pop();
             }

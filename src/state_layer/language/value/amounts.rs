@@ -23,9 +23,9 @@ const SIGNS: &[(&str, &str)] = &[
 fn currency(word: &str) -> Option<&'static str> {
     Some(match word {
         "€" | "eur" | "euro" | "euros" => "€",
-        "$" | "usd" | "dollar" | "dollars" | "dolar" | "dolares" | "bucks" | "us$" => "$",
+        "$" | "usd" | "dollar" | "dollars" | "dolar" | "dolares" | "bucks" | "us$" | "peso" | "pesos" | "mxn"
+        | "ars" | "clp" | "soles" => "$",
         "reais" | "brl" | "conto" | "contos" | "pila" => "R$",
-        "peso" | "pesos" | "mxn" | "ars" | "clp" | "soles" => "$",
         "£" | "gbp" | "pounds" => "£",
         _ => return None,
     })
@@ -151,7 +151,9 @@ pub(super) fn measure(chunks: &[Chunk<'_>]) -> Option<Read> {
 pub(super) fn count(chunks: &[Chunk<'_>]) -> Option<Read> {
     let first = chunks.first()?;
     let read = |amount, taken| Some((ValueKind::Number, shown(amount), taken));
-    if let Some(number) = small(&first.plain) {
+    // A number word in capitals inside a sentence belongs to a name.
+    let named = first.text.starts_with(char::is_uppercase) && !first.opens;
+    if let Some(number) = small(&first.plain).filter(|_| !named) {
         return read(number, 1);
     }
     if let Some((amount, more, tail)) = scaled(&first.plain, chunks.get(1..)?)

@@ -324,7 +324,7 @@ fn loose(chunks: &[Chunk<'_>]) -> Option<(String, usize)> {
     let second = chunks.get(1).filter(|_| !first.closed)?;
     match first.plain.as_str() {
         "dia" => Some((format!("day-{}", day_of_month(&second.plain)?), 2)),
-        "the" if is_ordinal(&second.plain) && !chunks.get(2).is_some_and(|word| word.plain == "floor") => {
+        "the" if is_ordinal(&second.plain) && chunks.get(2).is_none_or(|word| word.plain != "floor") => {
             Some((format!("day-{}", day_of_month(&second.plain)?), 2))
         }
         _ => None,

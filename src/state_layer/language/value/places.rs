@@ -78,7 +78,7 @@ pub(super) fn opening_words() -> impl Iterator<Item = &'static str> {
 fn numeric(text: &str) -> bool {
     text.starts_with(|sign: char| sign.is_ascii_digit())
         && text.len() <= 6
-        && text.bytes().filter(|byte| byte.is_ascii_alphabetic()).count() <= 1
+        && text.bytes().filter(u8::is_ascii_alphabetic).count() <= 1
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 

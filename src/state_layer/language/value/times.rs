@@ -13,10 +13,17 @@ pub(super) fn time(chunks: &[Chunk<'_>]) -> Option<Read> {
         "noon" | "mediodia" | "meio-dia" | "midday" => return read(720, 1),
         "midnight" | "medianoche" | "meia-noite" => return read(0, 1),
         "meio" if chunks.get(1).is_some_and(|word| word.plain == "dia") => return read(720, 2),
-        "as" | "at" => return spoken(chunks, 1),
+        "as" | "at" | "las" => return spoken(chunks, 1),
         "a" if chunks.get(1).is_some_and(|word| word.plain == "las") => return spoken(chunks, 2),
-        "las" => return spoken(chunks, 1),
         _ => {}
+    }
+    if let Some((from, until)) = first.plain.split_once('-') {
+        // "7am-9pm"
+        let one =
+            |plain: &str| clock(&[Chunk { plain: plain.to_owned(), ..first.clone() }]).map(|(minutes, _)| minutes);
+        let (from, until) = (one(from)?, one(until)?);
+        let form = |minutes: u16| format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60);
+        return Some((ValueKind::Time, format!("{}-{}", form(from), form(until)), 1));
     }
     let (minutes, taken) = clock(chunks)?;
     let (minutes, more) = half_of_day(minutes, chunks.get(taken..).unwrap_or_default());
@@ -56,7 +63,7 @@ fn spoken(chunks: &[Chunk<'_>], skip: usize) -> Option<Read> {
             ) && !is_day_word(&word.plain)
         });
         let at = chunks.first().is_some_and(|word| word.plain == "at");
-        (!counted && !(at && hour > 12)).then_some((hour * 60, 1))
+        (!counted && (!at || hour <= 12)).then_some((hour * 60, 1))
     })?;
     let (minutes, more) = half_of_day(minutes, rest.get(taken..).unwrap_or_default());
     Some((ValueKind::Time, format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60), skip + taken + more))

@@ -214,7 +214,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Correct,
-        "actually|correction|scratch that|i meant|meant|my mistake|my bad|sorry|oops|wait|hold on|no wait|\
+        "actually|nope|nah|correction|scratch that|i meant|meant|my mistake|my bad|sorry|oops|wait|hold on|no wait|\
          i misspoke|typo|mistyped|wrong|to correct|let me correct|correcting|ignore my last|ignore that|\
          ignore my previous|ignore what|disregard|strike that|never mind|nevermind|nvm|change of plans|\
          plans changed|change of plan|on second thought|mistake|mixup|mix-up|erratum|should read|should be|\

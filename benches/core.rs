@@ -150,6 +150,7 @@ fn bind(context_id: &ContextId) -> Operation {
         attempt_id: AttemptId::new("try-1").unwrap(),
         command: spec(),
         envelope: Envelope::Clear(json!({"command_id": "cmd-1", "args": {"address_id": "home"}})),
+        context_pack: None,
         message_ids: Vec::new(),
         correlation_id: None,
     }))
@@ -208,7 +209,7 @@ fn parts(criterion: &mut Criterion, stage: &Stage, events: &[Recorded]) {
         v: ENTRY_VERSION,
         about: recorded.about.clone(),
         policy: rules.policy.reference().clone(),
-        event: recorded.event.clone(),
+        event: cscp::evidence::entry::Logged::Core(recorded.event.clone()),
     };
     let bytes = canonical(&payload);
     criterion.bench_function(&format!("canonical/payload of a message, {} bytes", bytes.len()), |bench| {

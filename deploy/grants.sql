@@ -5,8 +5,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO cscp_serv
 REVOKE INSERT, UPDATE, DELETE ON _sqlx_migrations, schema_floor FROM cscp_server;
 -- Servers live by what was published; `cscp policy publish` is done with the owner's role.
 REVOKE INSERT, UPDATE, DELETE ON policy_versions FROM cscp_server;
--- The record grows and nothing else: this version neither changes nor deletes entries, payloads and frames.
-REVOKE UPDATE, DELETE ON log_entries, log_payloads, frames FROM cscp_server;
+-- The record grows and nothing else: this version neither changes nor deletes entries and frames.
+REVOKE UPDATE, DELETE ON log_entries, frames FROM cscp_server;
+-- What the log said of a deleted fact or an erased fact space goes (DELETE); its hashes stay. Nothing is changed.
+REVOKE UPDATE ON log_payloads FROM cscp_server;
 -- Tenants and keys are disabled and revoked, never deleted.
 REVOKE DELETE ON tenants, api_keys FROM cscp_server;
 COMMIT;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::canonical::Digest;
+use super::frame::CitedPack;
 use super::id::{
     AttemptId, CommandId, CommandName, ContextFrameId, ContextId, ConversationId, CorrelationId, IdempotencyKey,
     ItemId, MessageId, PrincipalId,
@@ -107,6 +108,9 @@ pub struct CommandRecord {
     /// The approval that it spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<ItemId>,
+    /// The context pack it was formed from, if the caller cites one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_pack: Option<CitedPack>,
     /// The frozen context.
     pub context_frame_id: ContextFrameId,
     /// Its hash, as it goes into the envelope.

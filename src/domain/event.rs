@@ -8,7 +8,8 @@ use super::command::{CommandRecord, CommandResult};
 use super::context::{ContextRecord, State};
 use super::frame::ContextFrame;
 use super::id::{
-    AttemptId, CommandId, ContextId, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId, SpaceId,
+    AttemptId, CommandId, ContextId, ConversationId, CorrelationId, FactUid, ItemId, ItemKind, MessageId, PrincipalId,
+    SpaceId,
 };
 use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt};
 use super::lifecycle::{LifecycleEvent, Status};
@@ -279,6 +280,24 @@ pub struct About {
     /// The caller's correlation id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<CorrelationId>,
+    /// The fact space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space_id: Option<SpaceId>,
+    /// The fact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fact_uid: Option<FactUid>,
+}
+
+/// What can become an entry of the evidence log.
+pub trait Evidence: Serialize {
+    /// The evidence type (our names; `docs/CONFORMANCE.md` lists them).
+    fn evidence_type(&self) -> &'static str;
+}
+
+impl Evidence for Event {
+    fn evidence_type(&self) -> &'static str {
+        Self::evidence_type(self)
+    }
 }
 
 impl Event {
@@ -344,11 +363,11 @@ fn settled_type(kind: ItemKind, state: &ItemState) -> &'static str {
 
 /// An event with the stream it belongs to and what it is about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
+pub struct Recorded<E = Event> {
     /// Which chain it extends.
     pub stream: StreamKey,
     /// What it is about.
     pub about: About,
     /// What happened.
-    pub event: Event,
+    pub event: E,
 }

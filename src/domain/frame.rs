@@ -4,12 +4,22 @@ use serde::{Deserialize, Serialize};
 
 use super::canonical::{Digest, Purpose, canonical, commit};
 use super::id::{
-    CommandId, ContextFrameId, ContextId, ConversationId, CorrelationId, ItemId, MessageId, PrincipalId, TenantId,
+    CommandId, ContextFrameId, ContextId, ConversationId, CorrelationId, ItemId, MessageId, PackId, PrincipalId,
+    TenantId,
 };
 use super::lifecycle::Status;
 use super::policy::PolicyRef;
 use super::slots::Slots;
 use super::time::Timestamp;
+
+/// The context pack that a command was formed from: what a model was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CitedPack {
+    /// Which.
+    pub pack_id: PackId,
+    /// Its hash: the text that was shown, as of when, and who counted.
+    pub pack_hash: String,
+}
 
 /// An immutable snapshot of a context record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +46,9 @@ pub struct ContextFrame {
     pub message_ids: Vec<MessageId>,
     /// The command formed from it.
     pub command_id: CommandId,
+    /// The pack it was formed from, if the caller cites one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_pack: Option<CitedPack>,
     /// The confirmation spent, if one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation_id: Option<ItemId>,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::canonical::{Digest, Purpose, hash};
 use super::time::Timestamp;
 
+pub use super::item_id::{ItemId, ItemKind};
 pub use super::space_id::{SpaceId, SpaceIdError};
 
 /// Why a caller's identifier was refused.
@@ -204,92 +205,6 @@ impl FactUid {
     }
 }
 
-/// Which kind of question a pending item is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ItemKind {
-    /// May this command run?
-    Confirmation,
-    /// Does somebody entitled agree that it runs?
-    Approval,
-    /// Which one is meant?
-    Disambiguation,
-}
-
-impl ItemKind {
-    /// Every kind, for tables and tests.
-    pub const ALL: [Self; 3] = [Self::Confirmation, Self::Approval, Self::Disambiguation];
-
-    /// The kind's word on the wire and in evidence types.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Confirmation => "confirmation",
-            Self::Approval => "approval",
-            Self::Disambiguation => "disambiguation",
-        }
-    }
-
-    fn prefix(self) -> &'static str {
-        match self {
-            Self::Confirmation => "cnf",
-            Self::Approval => "apr",
-            Self::Disambiguation => "dis",
-        }
-    }
-}
-
-/// A pending item: a question the system has asked. The prefix tells its kind.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ItemId(String);
-
-impl ItemId {
-    /// Reads an item id; `None` if this server cannot have minted it.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let (prefix, rest) = text.split_once('_')?;
-        let known = ItemKind::ALL.iter().any(|kind| kind.prefix() == prefix);
-        let minted = rest.len() == 32 && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        (known && minted).then(|| Self(text.to_owned()))
-    }
-
-    /// The kind that the prefix names.
-    #[must_use]
-    pub fn kind(&self) -> ItemKind {
-        match &self.0[..3] {
-            "cnf" => ItemKind::Confirmation,
-            "apr" => ItemKind::Approval,
-            _ => ItemKind::Disambiguation,
-        }
-    }
-
-    /// The id as it stands on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for ItemId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for ItemId {
-    type Error = &'static str;
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::parse(&text).ok_or("not an id of a confirmation, an approval or a disambiguation")
-    }
-}
-
-impl From<ItemId> for String {
-    fn from(id: ItemId) -> String {
-        id.0
-    }
-}
-
 /// Where unpredictable bytes come from. The operating system in production, a seed in tests.
 pub trait Entropy: Send {
     /// 32 fresh bytes.
@@ -372,7 +287,7 @@ impl<'a> Ids<'a> {
 
     /// A new pending item's id.
     pub fn item(&mut self, kind: ItemKind) -> ItemId {
-        ItemId(format!("{}_{}", kind.prefix(), self.uuid().simple()))
+        ItemId::minted(kind, self.uuid())
     }
 
     /// 256 bits that nobody can guess: salts, keys, nonces.

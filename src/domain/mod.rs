@@ -13,6 +13,7 @@ pub mod fingerprint;
 pub mod frame;
 pub mod id;
 pub mod item;
+mod item_id;
 pub mod lexicon;
 pub mod lifecycle;
 pub mod message;

@@ -9,6 +9,7 @@ use super::canonical::Digest;
 use super::command::{CommandRecord, Outcome};
 use super::context::{BlockedOn, CloseReason, ContextRecord};
 use super::event::{ReadRecord, StreamKey};
+use super::frame::CitedPack;
 use super::id::{
     AttemptId, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, MessageId,
     PersonId, PrincipalId, RoleName,
@@ -197,6 +198,8 @@ pub struct Bind {
     pub envelope: Envelope,
     /// The messages that shaped it, with their dedupe keys.
     pub message_ids: Vec<(MessageId, Digest)>,
+    /// The saved context pack it was formed from. Packs never change, so it is looked up before the lock is held.
+    pub context_pack: Option<CitedPack>,
     /// The caller's correlation id.
     pub correlation_id: Option<CorrelationId>,
 }

@@ -63,6 +63,28 @@ impl Timestamp {
     }
 }
 
+/// A zone in which a time without an offset is read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Zone(jiff::tz::TimeZone);
+
+impl Zone {
+    /// The zone with an IANA name such as `America/Sao_Paulo`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        jiff::tz::TimeZone::get(name).ok().map(Self)
+    }
+
+    /// Reads a date-time without an offset, such as `2026-11-20T15:04:05`, as the wall clock of this zone. A time that
+    /// the clocks skipped is read as if they had not been changed yet; of one that they repeated the first is meant.
+    #[must_use]
+    pub fn read(&self, text: &str) -> Option<Timestamp> {
+        let shaped = text.len() >= 16 && text.is_ascii() && matches!(text.as_bytes().get(10), Some(b'T' | b't'));
+        let wall: jiff::civil::DateTime = text.parse().ok().filter(|_| shaped && !text.contains('['))?;
+        let micros = self.0.to_ambiguous_zoned(wall).compatible().ok()?.timestamp().as_microsecond();
+        RANGE.contains(&micros).then(|| Timestamp(micros))
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_microsecond(self.0) {
@@ -103,6 +125,24 @@ mod tests {
         assert_eq!(instant.to_string(), "2023-11-14T22:13:20.000001Z");
         assert_eq!(Timestamp::parse(&instant.to_string()), Ok(instant));
         assert_eq!(Timestamp::parse("2023-11-14T19:13:20.000001-03:00"), Ok(instant));
+    }
+
+    #[test]
+    fn a_time_without_an_offset_is_read_in_a_zone() {
+        let zone = Zone::named("America/Sao_Paulo").unwrap();
+        let read = |text| zone.read(text).map(|instant| instant.to_string());
+        assert_eq!(read("2026-11-20T15:04:05").as_deref(), Some("2026-11-20T18:04:05.000000Z"));
+        assert_eq!(read("2026-11-20T15:04").as_deref(), Some("2026-11-20T18:04:00.000000Z"));
+        let berlin = Zone::named("Europe/Berlin").unwrap();
+        // Skipped by the clocks, and repeated by them.
+        assert_eq!(berlin.read("2026-03-29T02:30:00"), Timestamp::parse("2026-03-29T03:30:00+02:00").ok());
+        assert_eq!(berlin.read("2026-10-25T02:30:00"), Timestamp::parse("2026-10-25T02:30:00+02:00").ok());
+        for text in
+            ["", "2026-11-20", "15:04:05", "2026-11-20 15:04:05", "2026-13-20T15:04:05", "2026-11-20T15:04[UTC]"]
+        {
+            assert_eq!(zone.read(text), None, "{text}");
+        }
+        assert_eq!(Zone::named("Nowhere/Else"), None);
     }
 
     #[test]

@@ -50,11 +50,11 @@ fn add_payload(members: &mut Map<String, Value>, payload: &Payload) {
     members.insert("policy".to_owned(), json!(payload.policy));
     let mut data = serde_json::to_value(&payload.event).unwrap_or(Value::Null);
     strip_secrets(&mut data);
-    if let Some(idempotency_key) = idempotency_key(&payload.event) {
+    if let Some(idempotency_key) = payload.event.core().and_then(idempotency_key) {
         members.insert("idempotency_key".to_owned(), json!(idempotency_key));
     }
     members.insert("data".to_owned(), data);
-    if let Some(reference) = context_ref(&payload.event) {
+    if let Some(reference) = payload.event.core().and_then(context_ref) {
         members.insert("extensions".to_owned(), json!({"context_ref": reference}));
     }
 }
@@ -92,13 +92,13 @@ fn context_ref(event: &Event) -> Option<Value> {
     }
 }
 
-/// Removes secrets of the server at every depth. Slots and extensions are the caller's own and stay.
+/// Removes secrets of the server at every depth. Slots, extensions and values are the caller's own and stay.
 fn strip_secrets(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.retain(|name, _| !SECRET_MEMBERS.contains(&name.as_str()));
             for (name, member) in members.iter_mut() {
-                if !matches!(name.as_str(), "slots" | "changes" | "extensions" | "target") {
+                if !matches!(name.as_str(), "slots" | "changes" | "extensions" | "target" | "value" | "content") {
                     strip_secrets(member);
                 }
             }

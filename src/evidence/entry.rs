@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::canonical::{Digest, Purpose, canonical, commit, hash};
-use crate::domain::event::{About, Event, Recorded};
+use crate::domain::event::{About, Event, Evidence, Recorded};
 use crate::domain::id::{ArtifactId, Ids, StreamId, TenantId};
 use crate::domain::policy::PolicyRef;
 use crate::domain::time::Timestamp;
+use crate::state_layer::event::SpaceEvent;
 
 /// The format of header and payload.
 pub const ENTRY_VERSION: u32 = 1;
@@ -64,16 +65,47 @@ pub struct Payload {
     /// The pack that decided.
     pub policy: PolicyRef,
     /// The event.
-    pub event: Event,
+    pub event: Logged,
+}
+
+/// An event of either kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "entries are read one by one")]
+pub enum Logged {
+    /// Of a conversation, a principal or a reader.
+    Core(Event),
+    /// Of a fact space.
+    Space(SpaceEvent),
+}
+
+impl Logged {
+    /// The event, if it is not of a fact space.
+    #[must_use]
+    pub fn core(&self) -> Option<&Event> {
+        match self {
+            Self::Core(event) => Some(event),
+            Self::Space(_) => None,
+        }
+    }
+
+    /// The evidence type.
+    #[must_use]
+    pub fn evidence_type(&self) -> &'static str {
+        match self {
+            Self::Core(event) => event.evidence_type(),
+            Self::Space(event) => event.evidence_type(),
+        }
+    }
 }
 
 /// A [`Payload`] as it is written: the same members, borrowed.
 #[derive(Serialize)]
-struct PayloadOf<'a> {
+struct PayloadOf<'a, E> {
     v: u32,
     about: &'a About,
     policy: &'a PolicyRef,
-    event: &'a Event,
+    event: &'a E,
 }
 
 /// An entry as it is written, with everything needed to verify it.
@@ -116,10 +148,10 @@ pub fn entry_hash(prev_hash: &Digest, header: &Header, payload_commitment: &Dige
 }
 
 /// Appends an event to a stream and moves its head.
-pub fn append(
+pub fn append<E: Evidence>(
     head: &mut StreamHead,
     tenant_id: &TenantId,
-    recorded: &Recorded,
+    recorded: &Recorded<E>,
     policy: &PolicyRef,
     at: Timestamp,
     ids: &mut Ids<'_>,

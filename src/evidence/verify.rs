@@ -119,7 +119,7 @@ impl ChainCheck {
         if canonical(&payload) != body.payload.as_bytes() {
             return Some(Fault::Form);
         }
-        if let Event::FrameCaptured { frame, salt, context_hash } = &payload.event
+        if let Some(Event::FrameCaptured { frame, salt, context_hash }) = payload.event.core()
             && frame.context_hash(salt) != *context_hash
         {
             return Some(Fault::Frame);

@@ -20,7 +20,7 @@ pub(crate) enum CheckedBy {
 /// One operation as the wire sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Endpoint {
-    /// `GET`, `POST`, `PUT` or `PATCH`.
+    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
     pub(crate) method: &'static str,
     /// The path template.
     pub(crate) path: &'static str,
@@ -74,6 +74,17 @@ impl Endpoint {
         Self::new("PATCH", path, scopes)
     }
 
+    /// A removal.
+    pub(crate) const fn delete(path: &'static str, scopes: &'static [Scope]) -> Self {
+        Self::new("DELETE", path, scopes)
+    }
+
+    /// The same, with a query string.
+    pub(crate) const fn with_query(mut self) -> Self {
+        self.takes_query = true;
+        self
+    }
+
     /// The same, open to programs that propose.
     pub(crate) const fn for_agents(mut self) -> Self {
         self.for_agents = true;
@@ -97,6 +108,7 @@ impl Endpoint {
             "POST" => MethodFilter::POST,
             "PUT" => MethodFilter::PUT,
             "PATCH" => MethodFilter::PATCH,
+            "DELETE" => MethodFilter::DELETE,
             _ => MethodFilter::GET,
         }
     }

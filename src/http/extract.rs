@@ -119,6 +119,20 @@ impl Call {
     }
 }
 
+/// The two ids in the path, as text.
+pub(crate) struct PathIds(pub(crate) String, pub(crate) String);
+
+impl FromRequestParts<App> for PathIds {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        match Path::<(String, String)>::from_request_parts(parts, app).await {
+            Ok(Path((first, second))) => Ok(Self(first, second)),
+            Err(_) => Err(Problem::not_found("record")),
+        }
+    }
+}
+
 /// The one id in the path, as text. What is no id of ours is a record that does not exist.
 pub(crate) struct PathId(pub(crate) String);
 

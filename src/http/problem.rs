@@ -14,6 +14,8 @@ use serde_json::{Map, Value, json};
 use crate::domain::refusal::Refusal;
 use crate::domain::slots::SlotError;
 use crate::service::ServiceError;
+use crate::state_layer::refusal::SpaceRefusal;
+use crate::storage::Refused;
 
 /// The media type of a problem.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
@@ -106,6 +108,8 @@ impl Problem {
             "context" => Refusal::ContextNotFound.into(),
             "confirmation" | "approval" | "disambiguation" => Refusal::ItemNotFound.into(),
             "command" => Refusal::CommandNotFound.into(),
+            "fact" => SpaceRefusal::FactNotFound.into(),
+            "fact space" => SpaceRefusal::SpaceNotFound.into(),
             _ => Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no such {what}")),
         }
     }
@@ -163,7 +167,9 @@ impl From<ServiceError> for Problem {
                 Self::new(StatusCode::FORBIDDEN, "scope_denied", detail).member("scope", scope.as_str())
             }
             ServiceError::NotFound(what) => Self::not_found(what),
-            ServiceError::Refused(refusal) => refusal.into(),
+            ServiceError::Refused(refusal) | ServiceError::SpaceRefused(Refused::Core(refusal)) => refusal.into(),
+            ServiceError::SpaceRefused(Refused::Space(refusal)) => refusal.into(),
+            ServiceError::NoPack(refusal) => refusal.into(),
             ServiceError::DetailNotAllowed => Self::new(StatusCode::FORBIDDEN, "detail_not_allowed", detail),
             ServiceError::Busy { retry_after_seconds } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
                 .header(RETRY_AFTER, &retry_after_seconds.to_string())
@@ -275,6 +281,8 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
     let word = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     (1..=64).contains(&name.len()) && word && digits < 5 && !name.starts_with(|c: char| c.is_ascii_digit())
 }
+
+mod spaces;
 
 #[cfg(test)]
 #[path = "problem_tests.rs"]

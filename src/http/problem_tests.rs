@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::domain::id::{ContextId, ItemId};
+use crate::domain::id::{ContextId, FactUid, ItemId, SpaceId};
 use crate::domain::lifecycle::{LifecycleEvent, Status};
 use crate::domain::prompt::PromptError;
 use crate::domain::time::Timestamp;
+use crate::state_layer::assembly::PackRefusal;
 use crate::storage::Scope;
+
+/// What a caller wrote, and nobody else is told.
+const CANARY: &str = "CANARY";
 
 fn refusals() -> Vec<Refusal> {
     let now = Timestamp::from_micros(0);
@@ -57,6 +61,49 @@ fn refusals() -> Vec<Refusal> {
     ]
 }
 
+fn space_refusals() -> Vec<SpaceRefusal> {
+    let text = || CANARY.to_owned();
+    let uid = FactUid::parse("fct_018bcfe568007707870707070707070f").unwrap();
+    let space = SpaceId::new("space-1").unwrap();
+    vec![
+        SpaceRefusal::FactNotFound,
+        SpaceRefusal::SpaceNotFound,
+        SpaceRefusal::PartitionFixed { memory: "user".to_owned() },
+        SpaceRefusal::SpaceRevisionMismatch { revision: 3 },
+        SpaceRefusal::SupersessionCycle { index: 2 },
+        SpaceRefusal::DependencyCycle { index: 2 },
+        SpaceRefusal::PointerToNothing { index: 2, name: text() },
+        SpaceRefusal::AlreadySuperseded { index: 2, by: uid },
+        SpaceRefusal::NarrowerDependency { index: 2, space },
+        SpaceRefusal::AuthorityExceeded { index: 2, claimed: text(), held: "guest".to_owned() },
+        SpaceRefusal::MaturityTooLow {
+            index: 2,
+            abstraction: "strategy".to_owned(),
+            maturity: "junior".to_owned(),
+            needed: "master".to_owned(),
+        },
+        SpaceRefusal::PeopleDoNotCreate,
+        SpaceRefusal::NotForAgents,
+        SpaceRefusal::FactTooLarge { index: 2, member: "value".to_owned(), limit: 9 },
+        SpaceRefusal::FactInvalid { index: 2, member: "scope_id".to_owned(), problem: "is missing".to_owned() },
+        SpaceRefusal::FactDeleted,
+        SpaceRefusal::NothingToRestore,
+        SpaceRefusal::IdentityFixed,
+        SpaceRefusal::EntryTooLarge { member: "content".to_owned(), limit: 9 },
+        SpaceRefusal::EntryInvalid { member: "expires_at".to_owned(), problem: "lies in the past".to_owned() },
+        SpaceRefusal::EntryNotFound { what: "signal".to_owned() },
+        SpaceRefusal::SpaceFull { what: "facts".to_owned() },
+    ]
+}
+
+fn pack_refusals() -> Vec<PackRefusal> {
+    vec![
+        PackRefusal::BudgetTooSmall { required: 77 },
+        PackRefusal::CannotExclude { name: CANARY.to_owned() },
+        PackRefusal::CannotInclude { name: CANARY.to_owned() },
+    ]
+}
+
 fn service_errors() -> Vec<ServiceError> {
     vec![
         ServiceError::Unauthenticated,
@@ -84,9 +131,49 @@ fn the_sample_holds_every_refusal() {
 }
 
 #[test]
+fn the_samples_hold_every_refusal_of_the_state_layer() {
+    let source = include_str!("../state_layer/refusal.rs");
+    let sampled: BTreeSet<String> = space_refusals().iter().map(SpaceRefusal::code).collect();
+    assert_eq!(sampled.len(), source.matches("#[error(").count());
+    let source = include_str!("../state_layer/assembly/mod.rs").split("pub enum PackRefusal").nth(1).unwrap();
+    let enumeration = source.split("\n}").next().unwrap();
+    let codes: BTreeSet<_> = pack_refusals().into_iter().map(|refusal| Problem::from(refusal).code).collect();
+    assert_eq!(codes.len(), enumeration.matches("#[error(").count());
+}
+
+#[test]
+fn refusals_of_the_state_layer_are_the_callers_to_act_on_say_where_and_repeat_nothing() {
+    let expected: &[(u16, &[&str])] = &[
+        (404, &["fact_not_found", "space_not_found", "entry_not_found"]),
+        (403, &["authority_exceeded", "maturity_too_low", "people_do_not_create", "not_for_agents"]),
+        (409, &["partition_fixed", "already_superseded", "fact_deleted", "nothing_to_restore", "identity_fixed"]),
+        (409, &["space_full"]),
+        (412, &["space_revision_mismatch"]),
+        (422, &["supersession_cycle", "dependency_cycle", "pointer_to_nothing", "narrower_dependency"]),
+        (422, &["fact_too_large", "fact_invalid", "entry_too_large", "entry_invalid"]),
+        (422, &["budget_too_small", "cannot_exclude", "cannot_include"]),
+    ];
+    let mut expected: BTreeSet<(u16, String)> =
+        expected.iter().flat_map(|(status, codes)| codes.iter().map(|code| (*status, (*code).to_owned()))).collect();
+    let problems = space_refusals().into_iter().map(Problem::from);
+    for problem in problems.chain(pack_refusals().into_iter().map(Problem::from)) {
+        let value = problem.to_value(None);
+        assert!(expected.remove(&(problem.status.as_u16(), problem.code.to_string())), "{value:#}");
+        assert!(!value.to_string().contains(CANARY), "{value:#}");
+        if problem.detail.contains("facts[2]") {
+            let pointer = &problem.errors.first().unwrap_or_else(|| panic!("{value:#}")).pointer;
+            assert!(pointer.starts_with("/facts/2"), "{value:#}");
+        }
+    }
+    assert!(expected.is_empty(), "{expected:?}");
+}
+
+#[test]
 fn every_code_is_documented_and_every_status_is_the_callers_to_act_on() {
     let listed = listed_codes();
     let refused = refusals().into_iter().map(Problem::from);
+    let refused = refused.chain(space_refusals().into_iter().map(Problem::from));
+    let refused = refused.chain(pack_refusals().into_iter().map(Problem::from));
     for problem in refused.chain(service_errors().into_iter().map(Problem::from)) {
         assert!(listed.contains(problem.code.as_ref()), "{} is not in openapi.yaml", problem.code);
         assert!(!problem.detail.is_empty());
@@ -109,6 +196,8 @@ fn codes_of_the_wire_itself_are_documented_too() {
         include_str!("rates.rs"),
         include_str!("v1/decisions.rs"),
         include_str!("v1/ooc.rs"),
+        include_str!("v1/spaces/mod.rs"),
+        include_str!("v1/spaces/reading.rs"),
     ];
     for source in sources {
         let source = source.split("#[cfg(test)]").next().unwrap();

@@ -288,6 +288,7 @@ mod tests {
             person_id: None,
             aliases: Vec::new(),
             past_aliases: Vec::new(),
+            maturity: None,
             locale: None,
             registered,
             identity_epoch: 0,

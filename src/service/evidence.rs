@@ -1,7 +1,9 @@
 //! Evidence reads (EQRP-like): artifacts, frames, and what has to be covered in them.
 //!
 //! Ids of messages and conversations are shown to whoever may read evidence: tying a command to them is its purpose
-//! (RFC-WF-0034 IX). What callers put into slots is redacted unless the reader may see it raw.
+//! (RFC-WF-0034 IX). What callers put into slots and fact spaces is redacted unless the reader may see it raw.
+
+mod spaces;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -137,8 +139,9 @@ fn shown(caller: &Caller, redactor: &Redactor<'_>) -> RedactionShown {
 /// An entry as an artifact, with what this reader may not see covered inside `data`.
 fn covered(entry: &LogEntry, caller: &Caller, redactor: &mut Redactor<'_>) -> Value {
     let mut artifact = artifact(entry, &caller.tenant.environment);
+    let of_a_space = artifact.get("space_id").is_some();
     if let Some(data) = artifact.get_mut("data") {
-        cover(data, redactor);
+        if of_a_space { spaces::cover(data, redactor) } else { cover(data, redactor) }
     }
     artifact
 }

@@ -8,6 +8,7 @@ pub mod explanation;
 pub mod ooc;
 mod policies;
 mod reading;
+pub mod spaces;
 mod sweeping;
 mod verifying;
 pub mod wording;
@@ -32,8 +33,9 @@ use crate::domain::operation::{Answer, CredentialKind, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::{Clock, Timestamp};
+use crate::state_layer::assembly::PackRefusal;
 use crate::storage::committer::{Busy, Committed, Committer, RulesInForce, Submission, WriteHealth};
-use crate::storage::{Claim, Scope, StorageError, Store, Tenant};
+use crate::storage::{Claim, Refused, Scope, StorageError, Store, Tenant};
 
 /// Who asks, as their credential says.
 #[derive(Debug, Clone)]
@@ -90,6 +92,12 @@ pub enum ServiceError {
     /// The domain refused.
     #[error("{0}")]
     Refused(Refusal),
+    /// The state layer refused.
+    #[error("{0}")]
+    SpaceRefused(Refused),
+    /// No pack could be made.
+    #[error("{0}")]
+    NoPack(PackRefusal),
     /// The detail asked for is more than credential, role and policy allow.
     #[error("neither more detail nor this query is allowed for this credential, this viewer's role and this policy")]
     DetailNotAllowed,
@@ -155,6 +163,7 @@ pub struct Service {
     clock: Arc<dyn Clock>,
     credentials: Arc<Credentials>,
     entropy: Arc<Mutex<Box<dyn Entropy>>>,
+    permissions: Arc<dyn spaces::Permissions>,
 }
 
 impl std::fmt::Debug for Service {
@@ -175,7 +184,14 @@ impl Service {
     ) -> Self {
         let credentials = Arc::new(Credentials::new(Arc::clone(&store), Arc::clone(&clock)));
         let (rules, policies, entropy) = (rules.into(), PolicyStatus::fixed(), Arc::new(Mutex::new(entropy)));
-        Self { store, committer, rules, policies, clock, credentials, entropy }
+        let permissions = Arc::new(spaces::OverHttp::new());
+        Self { store, committer, rules, policies, clock, credentials, entropy, permissions }
+    }
+
+    /// Another way of asking who may see what.
+    #[must_use]
+    pub fn asking(self, permissions: Arc<dyn spaces::Permissions>) -> Self {
+        Self { permissions, ..self }
     }
 
     /// Whoever replaces the rules says here which are in force.

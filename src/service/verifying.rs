@@ -3,7 +3,7 @@
 use crate::domain::event::Event;
 use crate::domain::id::TenantId;
 use crate::domain::world::StoredFrame;
-use crate::evidence::entry::{LogEntry, Payload};
+use crate::evidence::entry::{LogEntry, Logged, Payload};
 use crate::evidence::verify::{Broken, ChainCheck, Fault};
 use crate::storage::{StorageError, Store};
 
@@ -77,7 +77,7 @@ async fn follow(
 async fn frame_stands(store: &dyn Store, tenant_id: &TenantId, entry: &LogEntry) -> Result<bool, StorageError> {
     let captured = entry.body.as_ref().filter(|_| entry.header.kind == "context.frame_captured");
     let Some(body) = captured else { return Ok(true) };
-    let Ok(Payload { event: Event::FrameCaptured { frame, salt, context_hash }, .. }) =
+    let Ok(Payload { event: Logged::Core(Event::FrameCaptured { frame, salt, context_hash }), .. }) =
         serde_json::from_str::<Payload>(&body.payload)
     else {
         return Ok(false);

@@ -2,6 +2,7 @@
 
 mod audience;
 mod functions;
+mod title_words;
 mod titles;
 
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,12 @@ impl Default for AuthorityOrder {
 }
 
 impl AuthorityOrder {
+    /// The order of a policy: its levels, the most authoritative first.
+    #[must_use]
+    pub fn new(levels: &[String]) -> Self {
+        Self { levels: levels.to_vec() }
+    }
+
     /// The rank of a level's name or of a title; none for words that name neither.
     #[must_use]
     pub fn rank(&self, title: &str) -> Option<Rank> {
@@ -94,7 +101,8 @@ impl AuthorityOrder {
                 .filter_map(|(index, level)| titles::place(folded(level).trim()).map(|place| (place.class, index)))
         };
         let own = classes().find(|(known, _)| *known == class);
-        let lower = || classes().filter(|(known, _)| *known < class).max_by_key(|(known, index)| (*known, usize::MAX - index));
+        let lower =
+            || classes().filter(|(known, _)| *known < class).max_by_key(|(known, index)| (*known, usize::MAX - index));
         let higher = || classes().filter(|(known, _)| *known > class).min_by_key(|(known, index)| (*known, *index));
         own.or_else(lower).or_else(higher).map(|(_, index)| index)
     }

@@ -8,6 +8,7 @@ use super::fact::{Change, Contest, Fact, Former, MAX_HISTORY, Review, Standing};
 use super::reading::Reading;
 use super::space::{Identity, Signal, Space, SpaceRecord, WorkingItem};
 use super::statement::Ruling;
+use crate::domain::event::Evidence;
 use crate::domain::id::{FactUid, SpaceId};
 use crate::domain::time::Timestamp;
 
@@ -136,6 +137,12 @@ pub enum SpaceEvent {
         /// How many facts went.
         facts: u64,
     },
+}
+
+impl Evidence for SpaceEvent {
+    fn evidence_type(&self) -> &'static str {
+        Self::evidence_type(self)
+    }
 }
 
 impl SpaceEvent {

@@ -265,7 +265,7 @@ pub struct Fact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<Pointer>,
     /// Why it replaces it, in the writer's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "supersedes_reason", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What that name meant: the facts this one put out of force.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

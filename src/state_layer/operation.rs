@@ -243,6 +243,8 @@ pub struct SpaceNeeds {
     pub wider: Vec<(SpaceId, Pointer)>,
     /// The earliest own time of what is stated; see [`SpaceNeeds::is_whole`].
     pub earliest: Option<Timestamp>,
+    /// The latest own time of what is stated; none if nothing is stated or something is stated as of the present.
+    pub latest: Option<Timestamp>,
     /// Everything, whatever the times say.
     pub whole: bool,
 }
@@ -264,6 +266,8 @@ impl SpaceOperation {
         match &self.action {
             SpaceAction::Write(facts) => {
                 needs.earliest = facts.iter().filter_map(|fact| fact.at).min();
+                needs.latest =
+                    facts.iter().map(|fact| fact.at).collect::<Option<Vec<_>>>().unwrap_or_default().into_iter().max();
                 for fact in facts {
                     needs.named.extend(fact.supersedes.clone());
                     needs.named.extend(fact.label.as_ref().map(|label| Pointer(label.as_str().to_owned())));
@@ -278,7 +282,10 @@ impl SpaceOperation {
             }
             // Said when it was read: nobody gave it a time of its own.
             SpaceAction::Observe(reading) if reading.at == reading.recorded_at => {}
-            SpaceAction::Observe(reading) => needs.earliest = Some(reading.at),
+            SpaceAction::Observe(reading) => {
+                needs.earliest = Some(reading.at);
+                needs.latest = Some(reading.at);
+            }
             SpaceAction::Restore { uid, .. } | SpaceAction::Delete { uid, .. } => {
                 needs.named.push(Pointer(uid.as_str().to_owned()));
                 needs.whole = true;

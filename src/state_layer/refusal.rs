@@ -51,6 +51,18 @@ pub enum SpaceRefusal {
     EntryTooLarge { member: String, limit: usize },
     #[error("{member} is not usable: {problem}")]
     EntryInvalid { member: String, problem: String },
+    #[error("there is no such {what} in this space")]
+    EntryNotFound { what: String },
     #[error("this space holds as many {what} as it may")]
     SpaceFull { what: String },
+}
+
+impl SpaceRefusal {
+    /// The stable code: the variant's name in snake case.
+    #[must_use]
+    pub fn code(&self) -> String {
+        let tagged = serde_json::to_value(self).ok();
+        let code = tagged.as_ref().and_then(|value| value.get("space_code")).and_then(|code| code.as_str());
+        code.unwrap_or("refused").to_owned()
+    }
 }

@@ -16,7 +16,11 @@ use crate::domain::time::Timestamp;
 #[serde(tag = "memory", rename_all = "snake_case")]
 pub enum Partition {
     /// Private to one user.
-    User,
+    User {
+        /// Whose, by the caller's id: nobody else is shown anything of it. None: whoever may read the space.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner_id: Option<String>,
+    },
     /// What agents with one capability learned in one organisation.
     Capability {
         /// The organisation.
@@ -36,7 +40,7 @@ impl Partition {
     #[must_use]
     pub fn width(&self) -> u8 {
         match self {
-            Self::User => 0,
+            Self::User { .. } => 0,
             Self::Capability { .. } => 1,
             Self::Organization { .. } => 2,
         }

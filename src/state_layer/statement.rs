@@ -66,4 +66,14 @@ impl Statement {
             Self::Ruling(ruling) => ruling.at,
         }
     }
+
+    /// When this server learned of it.
+    #[must_use]
+    pub fn recorded_at(&self) -> Timestamp {
+        match self {
+            Self::Fact(fact) => fact.recorded_at,
+            Self::Reading(reading) => reading.recorded_at,
+            Self::Ruling(ruling) => ruling.recorded_at,
+        }
+    }
 }

@@ -8,7 +8,9 @@ mod error;
 pub mod postgres;
 mod query;
 mod record;
+mod request;
 mod rows;
+mod space;
 pub mod sqlite;
 mod transaction;
 
@@ -17,13 +19,16 @@ use async_trait::async_trait;
 pub use error::StorageError;
 pub use query::{ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery};
 pub use record::{ApiKey, PolicySet, PolicyVersion, Scope, StoredClaim, Tenant};
-pub use transaction::{Claim, Loaded, Locking, Row, Transaction, Want, Writes};
+pub use request::{Answered, Refused};
+pub use space::{FactQuery, SpaceRow, SpaceRowKind};
+pub use transaction::{Claim, Loaded, Locking, Row, SpaceWant, Transaction, Want, Writes};
 
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::id::{
-    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, StreamId, TenantId,
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PackId, SpaceId, StreamId,
+    TenantId,
 };
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
@@ -31,6 +36,8 @@ use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
+use crate::state_layer::assembly::SavedPack;
+use crate::state_layer::fact::Fact;
 
 /// A database. Object-safe, so that the house is built once for all of them.
 #[async_trait]
@@ -120,6 +127,20 @@ pub trait Store: Send + Sync {
     async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError>;
     /// One log entry.
     async fn entry(&self, tenant_id: &TenantId, id: &ArtifactId) -> Result<Option<LogEntry>, StorageError>;
+
+    // Fact spaces.
+
+    /// What of some fact spaces is asked for, as it stands.
+    async fn spaces(&self, wants: &[SpaceWant]) -> Result<Vec<(SpaceId, SpaceRow)>, StorageError>;
+    /// Facts of a space, newest first.
+    async fn facts(
+        &self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        query: &FactQuery,
+    ) -> Result<Page<Fact>, StorageError>;
+    /// A saved context pack.
+    async fn saved_pack(&self, tenant_id: &TenantId, id: &PackId) -> Result<Option<SavedPack>, StorageError>;
 
     // Verification and upkeep.
 

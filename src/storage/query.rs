@@ -1,7 +1,7 @@
 //! What lists can be asked for, and how they are cut into pages.
 
 use crate::domain::id::{
-    ArtifactId, CommandId, ContextId, ConversationId, CorrelationId, PersonId, PrincipalId, RoleName,
+    ArtifactId, CommandId, ContextId, ConversationId, CorrelationId, FactUid, PersonId, PrincipalId, RoleName, SpaceId,
 };
 use crate::domain::lifecycle::Status;
 use crate::domain::principal::Alias;
@@ -90,6 +90,10 @@ pub struct EvidenceQuery {
     pub conversation_id: Option<ConversationId>,
     /// About this context.
     pub context_id: Option<ContextId>,
+    /// Of this fact space.
+    pub space_id: Option<SpaceId>,
+    /// About this fact.
+    pub fact_uid: Option<FactUid>,
     /// Of this type.
     pub kind: Option<String>,
     /// From this instant on.

@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::canonical::Digest;
 use crate::domain::id::{KeyId, PrincipalId, TenantId};
-use crate::domain::operation::{Answer, CredentialKind};
+use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{PolicyRef, PolicyScope};
-use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
-use crate::storage::StorageError;
+use crate::storage::{Answered, Refused, StorageError};
 
 /// One customer of this server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +71,12 @@ pub enum Scope {
     /// Read the evidence.
     #[serde(rename = "evidence:read")]
     EvidenceRead,
+    /// Read facts, and have context packs assembled.
+    #[serde(rename = "fact:read")]
+    FactRead,
+    /// Write facts, signals and working sets; post observations.
+    #[serde(rename = "fact:write")]
+    FactWrite,
     /// Administer the tenant.
     #[serde(rename = "tenant:admin")]
     TenantAdmin,
@@ -79,7 +84,7 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::MessageIngest,
         Self::ContextRead,
         Self::ContextWrite,
@@ -89,6 +94,8 @@ impl Scope {
         Self::OocRead,
         Self::OocRaw,
         Self::EvidenceRead,
+        Self::FactRead,
+        Self::FactWrite,
         Self::TenantAdmin,
     ];
 
@@ -105,6 +112,8 @@ impl Scope {
             Self::OocRead => "ooc:read",
             Self::OocRaw => "ooc:raw",
             Self::EvidenceRead => "evidence:read",
+            Self::FactRead => "fact:read",
+            Self::FactWrite => "fact:write",
             Self::TenantAdmin => "tenant:admin",
         }
     }
@@ -113,12 +122,20 @@ impl Scope {
     #[must_use]
     pub fn defaults(kind: CredentialKind) -> BTreeSet<Self> {
         let scopes: &[Self] = match kind {
-            CredentialKind::Handler => {
-                &[Self::MessageIngest, Self::ContextRead, Self::ContextWrite, Self::CommandBind, Self::PrincipalWrite]
+            CredentialKind::Handler => &[
+                Self::MessageIngest,
+                Self::ContextRead,
+                Self::ContextWrite,
+                Self::CommandBind,
+                Self::PrincipalWrite,
+                Self::FactRead,
+                Self::FactWrite,
+            ],
+            CredentialKind::Operator => {
+                &[Self::ContextRead, Self::OocRead, Self::ApprovalDecide, Self::FactRead, Self::FactWrite]
             }
-            CredentialKind::Operator => &[Self::ContextRead, Self::OocRead, Self::ApprovalDecide],
             CredentialKind::Auditor => &[Self::OocRead, Self::EvidenceRead],
-            CredentialKind::Agent => &[Self::ContextRead, Self::ContextWrite],
+            CredentialKind::Agent => &[Self::ContextRead, Self::ContextWrite, Self::FactRead, Self::FactWrite],
             CredentialKind::Admin => &Self::ALL,
         };
         scopes.iter().copied().collect()
@@ -127,7 +144,8 @@ impl Scope {
     /// Whether a key of this kind may hold it at all. An agent proposes: it neither utters a "yes" nor binds.
     #[must_use]
     pub fn allowed_for(self, kind: CredentialKind) -> bool {
-        kind != CredentialKind::Agent || matches!(self, Self::ContextRead | Self::ContextWrite)
+        kind != CredentialKind::Agent
+            || matches!(self, Self::ContextRead | Self::ContextWrite | Self::FactRead | Self::FactWrite)
     }
 }
 
@@ -166,7 +184,7 @@ pub struct StoredClaim {
     /// Keyed digest of the request, to tell a repetition from a reuse of the key.
     pub request: Digest,
     /// The answer, refusals included.
-    pub result: Result<Answer, Refusal>,
+    pub result: Result<Answered, Refused>,
     /// When it was decided.
     pub at: Timestamp,
     /// From when the row may be forgotten.

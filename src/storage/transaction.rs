@@ -2,12 +2,12 @@
 
 use async_trait::async_trait;
 
-use super::{StorageError, StoredClaim};
+use super::{SpaceRow, SpaceRowKind, StorageError, StoredClaim};
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::event::StreamKey;
-use crate::domain::id::{ArtifactId, ConversationId, ItemId, PrincipalId, StreamId, TenantId};
+use crate::domain::id::{ArtifactId, ConversationId, FactUid, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
 use crate::domain::operation::Needs;
@@ -15,6 +15,7 @@ use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
 use crate::domain::world::{Conversation, StoredFrame};
 use crate::evidence::entry::{LogEntry, StreamHead};
+use crate::state_layer::operation::SpaceNeeds;
 
 /// The name of an idempotency row: keyed digest of the `Idempotency-Key`, and of the request made with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,23 @@ pub struct Want {
     pub needs: Needs,
     /// The idempotency row to look for.
     pub claim: Option<Digest>,
+    /// The fact space to load, with its stream.
+    pub space: Option<(SpaceId, SpaceNeeds)>,
+}
+
+/// What of one fact space is loaded.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SpaceWant {
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// Which.
+    pub space_id: SpaceId,
+    /// Its record, and all that is in force: valid facts, signals, working items.
+    pub live: bool,
+    /// Everything but packs.
+    pub whole: bool,
+    /// Facts named by uid, label or key, in force or not.
+    pub named: Vec<String>,
 }
 
 /// A row as the domain knows it.
@@ -87,13 +105,21 @@ pub struct Writes {
     pub rows: Vec<(TenantId, Row)>,
     /// Idempotency rows.
     pub claims: Vec<(TenantId, Digest, StoredClaim)>,
+    /// Fact spaces to erase, before anything is written to them.
+    pub erased_spaces: Vec<(TenantId, SpaceId)>,
+    /// Rows of fact spaces in their new form.
+    pub space_rows: Vec<(TenantId, SpaceId, SpaceRow)>,
+    /// Rows of fact spaces that go: their kind and id.
+    pub gone_space_rows: Vec<(TenantId, SpaceId, SpaceRowKind, String)>,
+    /// Facts whose values are deleted: what the log says of them goes too, its hashes stay.
+    pub forgotten_facts: Vec<(TenantId, FactUid)>,
 }
 
 impl Writes {
     /// Whether there is nothing to write.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.rows.is_empty() && self.claims.is_empty()
+        self.entries.is_empty() && self.rows.is_empty() && self.claims.is_empty() && self.space_rows.is_empty()
     }
 }
 
@@ -109,6 +135,9 @@ pub trait Transaction: Send {
         principals: &[(TenantId, PrincipalId)],
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError>;
+
+    /// Loads fact spaces. What a want names twice comes twice.
+    async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError>;
 
     /// Whether this log entry was committed. Asked under the locks that its writer held, the answer is final.
     async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError>;

@@ -32,7 +32,12 @@ async fn everything_else_is_refused_to_an_agent_before_it_is_looked_at() {
     for (template, methods) in document()["paths"].as_object().unwrap() {
         for method in methods.as_object().unwrap().keys().filter(|method| *method != "get") {
             let open = template.ends_with("/query") || template.ends_with("/slots");
-            if open {
+            // What agents may do with facts is in `spaces_people`.
+            if open
+                || ["/v1/fact-spaces", "/v1/observations", "/v1/context-packs"]
+                    .iter()
+                    .any(|it| template.starts_with(it))
+            {
                 continue;
             }
             let path = template

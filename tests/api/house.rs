@@ -106,7 +106,7 @@ pub(crate) struct House {
     http: reqwest::Client,
     clock: TestClock,
     writer: Mutex<Option<Writer>>,
-    _place: Arc<Place>,
+    place: Arc<Place>,
 }
 
 impl House {
@@ -173,13 +173,18 @@ impl House {
         tokio::spawn(async move { axum::serve(listener, app).await });
         let writer = Mutex::new(Some(writer));
         let Ground { clock, place } = ground;
-        Self { service, store, base, http: reqwest::Client::new(), clock, writer, _place: place }
+        Self { service, store, base, http: reqwest::Client::new(), clock, writer, place }
     }
 
     async fn tenants(&self) {
         for (tenant, pack) in [("a", "basic"), ("b", "basic"), ("s", "strong")] {
             self.tenant(tenant, pack).await;
         }
+    }
+
+    /// Every row of every table, as text.
+    pub(crate) async fn rows(&self) -> Vec<String> {
+        crate::rows::rows(&self.place).await
     }
 
     /// Lets the writer begin.

@@ -23,7 +23,16 @@ mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;
 mod repeats;
+mod rows;
 mod several;
+mod spaces;
+mod spaces_access;
+mod spaces_erasure;
+mod spaces_facts;
+mod spaces_layers;
+mod spaces_packs;
+mod spaces_people;
+mod spaces_refusals;
 mod tenants;
 
 /// What the PostgreSQL of these tests is set to: none of them takes its power away.

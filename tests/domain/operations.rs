@@ -97,6 +97,7 @@ pub(crate) fn bind(context_id: &ContextId, command: CommandSpec, attempt: &str) 
         attempt_id: AttemptId::new(attempt).unwrap(),
         command,
         envelope: Envelope::Clear(json!({"do": "it"})),
+        context_pack: None,
         message_ids: Vec::new(),
         correlation_id: None,
     }
@@ -131,6 +132,7 @@ pub(crate) fn person(who: &str, roles: &[&str], person: Option<&str>, phone: &st
         roles: roles.iter().map(|role| RoleName::new(*role).unwrap()).collect(),
         person_id: person.map(|id| cscp::domain::id::PersonId::new(id).unwrap()),
         aliases: vec![Alias { kind: AliasKind::Phone, value: phone.to_owned() }],
+        maturity: None,
         locale: None,
         if_revision: None,
     }

@@ -247,6 +247,7 @@ impl House {
             attempt_id: AttemptId::new(attempt).unwrap(),
             command: spec(command, target),
             envelope: Envelope::Clear(json!({"move": true})),
+            context_pack: None,
             message_ids: vec![(tap.clone(), message_key(&handler.tenant.key, &channel, tap))],
             correlation_id: CorrelationId::new("corr-1").ok(),
         };
@@ -311,7 +312,6 @@ pub(crate) fn request(query: Query) -> OocRequest {
         context_id: None,
         command_id: None,
         viewer_id: None,
-        maturity: None,
         locale: None,
     }
 }

@@ -55,7 +55,9 @@ fn an_older_signal_is_kept_out_and_former_values_are_carried() {
 #[test]
 fn working_items_end() {
     let mut world = World::new();
-    let SpaceAnswer::Item { item: kept } = world.done(SpaceAction::SetItem(item("a", None, None))) else { panic!("item") };
+    let SpaceAnswer::Item { item: kept } = world.done(SpaceAction::SetItem(item("a", None, None))) else {
+        panic!("item")
+    };
     assert_eq!(kept.expires_at, Some(at(60)), "the default of the rules");
     world.done(SpaceAction::RemoveItem("a".to_owned()));
     assert!(world.space.items.is_empty());
@@ -64,10 +66,13 @@ fn working_items_end() {
 #[test]
 fn a_closed_task_leaves_what_is_reusable() {
     let mut world = World::new();
-    for (key, task, promote_as) in [("a", Some("t"), Some("lesson")), ("b", Some("t"), None), ("c", Some("t"), None), ("d", Some("u"), None)] {
+    for (key, task, promote_as) in
+        [("a", Some("t"), Some("lesson")), ("b", Some("t"), None), ("c", Some("t"), None), ("d", Some("u"), None)]
+    {
         world.done(SpaceAction::SetItem(item(key, task, promote_as)));
     }
-    let scoped = NewFact { scope: Some(FactScope::Task), scope_id: Some("t".to_owned()), ..new_fact("note", "for now") };
+    let scoped =
+        NewFact { scope: Some(FactScope::Task), scope_id: Some("t".to_owned()), ..new_fact("note", "for now") };
     let scoped = world.write_one(scoped);
     let close = SpaceAction::CloseTask { task_id: "t".to_owned(), promote: vec!["b".to_owned()] };
     let SpaceAnswer::Closed { promoted, dropped, effects } = world.done(close) else { panic!("closed") };
@@ -79,7 +84,12 @@ fn a_closed_task_leaves_what_is_reusable() {
     assert!(world.all().values().filter(|fact| fact.is_valid()).all(|fact| fact.source.kind == "working_set"));
     assert_eq!(world.space.items.keys().collect::<Vec<_>>(), ["d"]);
     // What is stated later for an earlier time of the task ended with it.
-    let late = NewFact { at: Some(at(-5)), scope: Some(FactScope::Task), scope_id: Some("t".to_owned()), ..new_fact("x", "y") };
+    let late = NewFact {
+        at: Some(at(-5)),
+        scope: Some(FactScope::Task),
+        scope_id: Some("t".to_owned()),
+        ..new_fact("x", "y")
+    };
     assert!(!world.write_one(late).is_valid());
 }
 

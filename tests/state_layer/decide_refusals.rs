@@ -137,7 +137,12 @@ fn maturity_gates_abstraction() {
 fn people_correct_and_agents_write() {
     let mut world = World::new();
     let fact = world.write_one(new_fact("a", "1"));
-    let utterance = Utterance { speaker: "user".to_owned(), text: "Actually, a is 2, not 1.".to_owned(), at: at(5), authority: None };
+    let utterance = Utterance {
+        speaker: "user".to_owned(),
+        text: "Actually, a is 2, not 1.".to_owned(),
+        at: at(5),
+        authority: None,
+    };
     let heard = |world: &mut World| {
         let id = cscp::domain::id::Ids::new(at(5), &mut world.entropy).reading();
         SpaceAction::Observe(read(&utterance, id, at(6)))
@@ -172,7 +177,10 @@ fn sizes_are_bounded() {
     let mut world = World::new();
     let mut large = |member: &str, fact: NewFact| {
         let refusal = world.refused(write(vec![fact]));
-        assert!(matches!(&refusal, SpaceRefusal::FactTooLarge { index: 0, member: found, .. } if found == member), "{refusal}");
+        assert!(
+            matches!(&refusal, SpaceRefusal::FactTooLarge { index: 0, member: found, .. } if found == member),
+            "{refusal}"
+        );
     };
     large("key", new_fact(&"k".repeat(257), "1"));
     large("value", new_fact("k", &"v".repeat(16 * 1024)));
@@ -183,7 +191,10 @@ fn sizes_are_bounded() {
     let audiences = NewFact { restricted_to: vec!["HR".to_owned(); 33], ..new_fact("k", "1") };
     large("restricted_to", audiences);
     for key in ["", " ", "a\nb"] {
-        assert!(matches!(world.refused(write(vec![new_fact(key, "1")])), SpaceRefusal::FactInvalid { index: 0, .. }), "{key:?}");
+        assert!(
+            matches!(world.refused(write(vec![new_fact(key, "1")])), SpaceRefusal::FactInvalid { index: 0, .. }),
+            "{key:?}"
+        );
     }
     let null = NewFact { value: Value::Null, ..new_fact("k", "1") };
     assert!(matches!(world.refused(write(vec![null])), SpaceRefusal::FactInvalid { .. }));
@@ -222,12 +233,18 @@ fn a_space_is_full_at_last() {
     for number in 0..200 {
         world.done(SpaceAction::SetSignal(signal(number)));
     }
-    assert_eq!(world.refused(SpaceAction::SetSignal(signal(200))), SpaceRefusal::SpaceFull { what: "signals".to_owned() });
+    assert_eq!(
+        world.refused(SpaceAction::SetSignal(signal(200))),
+        SpaceRefusal::SpaceFull { what: "signals".to_owned() }
+    );
     world.done(SpaceAction::SetSignal(signal(7)));
     for number in 0..500 {
         world.done(SpaceAction::SetItem(item(number)));
     }
-    assert_eq!(world.refused(SpaceAction::SetItem(item(500))), SpaceRefusal::SpaceFull { what: "working items".to_owned() });
+    assert_eq!(
+        world.refused(SpaceAction::SetItem(item(500))),
+        SpaceRefusal::SpaceFull { what: "working items".to_owned() }
+    );
     world.now = at(3600);
     world.done(SpaceAction::SetItem(item(500)));
     assert_eq!(world.space.items.len(), 1, "those that expired went");
@@ -239,7 +256,7 @@ fn dependencies_point_to_the_same_or_a_wider_partition() {
     world.done(describe(Some(capability()), None));
     let mut other = world.space.record.clone().unwrap();
     other.space_id = SpaceId::new("narrow").unwrap();
-    other.partition = Partition::User;
+    other.partition = Partition::User { owner_id: None };
     let mut wide = other.clone();
     wide.space_id = SpaceId::new("wide").unwrap();
     wide.partition = Partition::Organization { organization: "o".to_owned() };
@@ -247,7 +264,10 @@ fn dependencies_point_to_the_same_or_a_wider_partition() {
     let on = |space: &str, require_targets: bool| NewFact {
         abstraction: Some(Abstraction::Event),
         require_targets,
-        depends_on: vec![NamedDependency { pointer: Pointer("rule".to_owned()), space: Some(SpaceId::new(space).unwrap()) }],
+        depends_on: vec![NamedDependency {
+            pointer: Pointer("rule".to_owned()),
+            space: Some(SpaceId::new(space).unwrap()),
+        }],
         ..new_fact("a", "1")
     };
     let refusal = world.refused(write(vec![on("narrow", false)]));
@@ -266,15 +286,23 @@ fn a_space_keeps_its_partition_its_person_and_its_revision() {
     world.done(describe(None, Some(0)));
     assert_eq!(world.refused(describe(None, Some(0))), SpaceRefusal::SpaceRevisionMismatch { revision: 1 });
     world.done(describe(None, Some(1)));
-    assert_eq!(world.refused(describe(Some(capability()), None)), SpaceRefusal::PartitionFixed { memory: "user".to_owned() });
-    world.done(describe(Some(Partition::User), None));
+    assert_eq!(
+        world.refused(describe(Some(capability()), None)),
+        SpaceRefusal::PartitionFixed { memory: "user".to_owned() }
+    );
+    world.done(describe(Some(Partition::User { owner_id: None }), None));
     world.done(person("u1"));
     world.done(person("u2"));
     world.write_one(new_fact("a", "1"));
     assert_eq!(world.refused(person("u1")), SpaceRefusal::IdentityFixed);
     world.done(person("u2"));
     assert!(matches!(world.refused(person(" ")), SpaceRefusal::EntryInvalid { .. }));
-    let own = SpaceAction::Describe { partition: None, wider: vec![world.space_id.clone()], access: Access::Open, if_revision: None };
+    let own = SpaceAction::Describe {
+        partition: None,
+        wider: vec![world.space_id.clone()],
+        access: Access::Open,
+        if_revision: None,
+    };
     assert!(matches!(world.refused(own), SpaceRefusal::EntryInvalid { .. }));
 }
 

@@ -209,7 +209,9 @@ fn authority_decides_between_instructions() {
         }
         let query = &timeline["events"][last_query(&timeline)];
         let why = text(&query["ground_truth"], "reasoning");
-        let Some((phrase, overruled, kind)) = AUTHORITY.iter().find(|(phrase, ..)| why.contains(phrase)) else { continue };
+        let Some((phrase, overruled, kind)) = AUTHORITY.iter().find(|(phrase, ..)| why.contains(phrase)) else {
+            continue;
+        };
         let world = replayed(&timeline, As::Records, usize::MAX);
         let invalid: Vec<String> = invalid(&world).into_iter().map(|(id, _)| id).collect();
         let contested = world.all().values().filter(|fact| !fact.contested.is_empty()).count();
@@ -228,7 +230,8 @@ fn authority_decides_between_instructions() {
 #[test]
 fn restricted_facts_are_shown_to_those_entitled_and_to_nobody_else() {
     let Some(folder) = folder() else { return };
-    let templates: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("templates.json")).unwrap()).unwrap();
+    let templates: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("templates.json")).unwrap()).unwrap();
     let order = AuthorityOrder::default();
     let viewer = |title: &str, department: &str| Viewer {
         user_id: "u".to_owned(),
@@ -243,9 +246,11 @@ fn restricted_facts_are_shown_to_those_entitled_and_to_nobody_else() {
         }
         let identity = &timeline["initial_state"]["identity_role"];
         let (title, department) = (text(identity, "authority"), text(identity, "department"));
-        let high = templates["viewers"].as_array().unwrap().iter().find(|viewer| {
-            viewer["org"] == identity["organization"] && viewer["low"] == identity["user_name"]
-        });
+        let high = templates["viewers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|viewer| viewer["org"] == identity["organization"] && viewer["low"] == identity["user_name"]);
         let world = replayed(&timeline, As::Published, 0);
         for fact in world.all().values().filter(|fact| fact.text().starts_with("[RESTRICTED")) {
             assert!(!fact.restricted_to.is_empty(), "{}", fact.text());
@@ -295,7 +300,14 @@ fn any_order_of_arrival_gives_the_same_facts() {
                 };
                 let mut former: Vec<&str> = fact.former.iter().map(|former| former.text.as_str()).collect();
                 former.sort_unstable();
-                format!("{} {} {:?} {} {:?} {former:?}", fact.key, fact.text(), cause, fact.contested.len(), fact.review.is_some())
+                format!(
+                    "{} {} {:?} {} {:?} {former:?}",
+                    fact.key,
+                    fact.text(),
+                    cause,
+                    fact.contested.len(),
+                    fact.review.is_some()
+                )
             })
             .collect();
         content.sort();

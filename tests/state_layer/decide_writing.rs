@@ -22,7 +22,10 @@ fn the_first_fact_makes_the_space() {
     let types: Vec<&str> = decision.events.iter().map(SpaceEvent::evidence_type).collect();
     assert_eq!(types, ["fact_space.described", "fact.written"]);
     let record = world.space.record.as_ref().unwrap();
-    assert_eq!((&record.partition, record.revision, record.newest), (&Partition::User, 1, Some(at(0))));
+    assert_eq!(
+        (&record.partition, record.revision, record.newest),
+        (&Partition::User { owner_id: None }, 1, Some(at(0)))
+    );
 }
 
 #[test]
@@ -45,7 +48,11 @@ fn a_write_tells_what_it_did() {
         ..new_fact("quote", "fifty units")
     });
     let (new, effects) = world.write(vec![
-        NewFact { supersedes: pointer(old.uid.as_str()), reason: Some("supplier wrote".to_owned()), ..new_fact("price_v2", "$150") },
+        NewFact {
+            supersedes: pointer(old.uid.as_str()),
+            reason: Some("supplier wrote".to_owned()),
+            ..new_fact("price_v2", "$150")
+        },
         NewFact { supersedes: pointer("unheard"), ..new_fact("other", "x") },
     ]);
     assert_eq!(effects.superseded, [old.uid.clone()]);
@@ -54,7 +61,9 @@ fn a_write_tells_what_it_did() {
     assert!(effects.reasons.contains(&(old.uid.clone(), "supplier wrote".to_owned())));
     assert_eq!(new[0].superseded, [old.uid.clone()]);
     let old = &world.all()[&old.uid];
-    assert!(matches!(&old.standing, Standing::Superseded { cause: Cause::Pointer, by: Some(by), .. } if *by == new[0].uid));
+    assert!(
+        matches!(&old.standing, Standing::Superseded { cause: Cause::Pointer, by: Some(by), .. } if *by == new[0].uid)
+    );
     assert_eq!(old.history.last().unwrap().reason, "supplier wrote");
 }
 
@@ -94,7 +103,9 @@ fn an_utterance_makes_a_fact_and_is_not_kept() {
     let mut world = World::sparse();
     world.write_one(new_fact("report_deadline", "Friday"));
     world.now = world.now.plus_seconds(60);
-    let SpaceAnswer::Observed { effects, facts, reading } = hear(&mut world, "Actually, the report deadline is Thursday, not Friday.") else {
+    let SpaceAnswer::Observed { effects, facts, reading } =
+        hear(&mut world, "Actually, the report deadline is Thursday, not Friday.")
+    else {
         panic!("observed")
     };
     assert_eq!((effects.created.len(), effects.superseded.len(), facts.len()), (1, 1, 1), "{reading:?}");
@@ -130,7 +141,8 @@ fn a_fact_from_an_utterance_goes_when_a_late_one_takes_its_ground() {
     hear(&mut world, "Actually, the report deadline is Thursday, not Friday.");
     assert_eq!(world.all().len(), 2);
     // It turns out that the deadline had been dropped before.
-    let dropped = NewFact { at: Some(at(30)), supersedes: pointer("report_deadline"), ..new_fact("outcome", "no report at all") };
+    let dropped =
+        NewFact { at: Some(at(30)), supersedes: pointer("report_deadline"), ..new_fact("outcome", "no report at all") };
     let decision = world.act(SpaceAction::Write(vec![dropped]));
     assert!(decision.events.iter().any(|event| event.evidence_type() == "fact.unmade"), "{decision:#?}");
     assert_eq!(world.all().len(), 2);

@@ -23,7 +23,8 @@ fn replacing(name: &str, mut fact: Fact) -> Fact {
 }
 
 fn based_on(names: &[&str], mut fact: Fact) -> Fact {
-    let named = |name: &&str| Dependency { pointer: Pointer((*name).to_owned()), space: None, uid: None, inferred: false };
+    let named =
+        |name: &&str| Dependency { pointer: Pointer((*name).to_owned()), space: None, uid: None, inferred: false };
     fact.depends_on = names.iter().map(named).collect();
     fact
 }
@@ -136,10 +137,22 @@ fn of_one_key_the_newer_stands_unless_scope_or_authority_forbids() {
             &[2],
             Some(Cause::Pointer),
         ),
-        ("named by lower", by("policy", "", old.clone()), by("guest", "", replacing("k", new.clone())), &[1], Some(Cause::Authority)),
+        (
+            "named by lower",
+            by("policy", "", old.clone()),
+            by("guest", "", replacing("k", new.clone())),
+            &[1],
+            Some(Cause::Authority),
+        ),
         ("named by unsaid", by("policy", "", old.clone()), replacing("k", new.clone()), &[2], Some(Cause::Pointer)),
         ("tagged", fact(1, "k", "[CFO] old", 1), fact(2, "k", "[MANAGER] new", 2), &[1], Some(Cause::Authority)),
-        ("time-sensitive", by("CFO", "", fact(1, "stock_price", "1", 1)), fact(2, "stock_price", "2", 2), &[2], Some(Cause::Temporal)),
+        (
+            "time-sensitive",
+            by("CFO", "", fact(1, "stock_price", "1", 1)),
+            fact(2, "stock_price", "2", 2),
+            &[2],
+            Some(Cause::Temporal),
+        ),
     ];
     for (name, old, new, expected, cause) in cases {
         let ledger = fold(vec![new, old]);
@@ -165,22 +178,56 @@ fn a_later_word_of_whoever_outranks_both_settles_equals() {
 #[test]
 fn marked_instructions_are_settled_by_rank_delegation_and_person() {
     let cases: &[(&str, &str, &[u64], usize)] = &[
-        ("[MANAGER] Mike (IT Manager): buy the servers", "[C_LEVEL] Carol (CEO): no servers are bought till May", &[2], 0),
+        (
+            "[MANAGER] Mike (IT Manager): buy the servers",
+            "[C_LEVEL] Carol (CEO): no servers are bought till May",
+            &[2],
+            0,
+        ),
         ("[CFO] Ana: discounts stay below 10%", "[MANAGER] Rui: a discount of 20% for this one", &[1], 0),
         ("[VP] Ana (VP Sales): ship to Lisbon first", "[VP] Rui (VP Ops): ship to Porto first", &[1, 2], 2),
-        ("[VP] Ana (VP Sales): Manager Rui can approve discounts up to 20%", "[MANAGER] Rui (Manager): discount of 15% for Acme", &[1, 2], 0),
-        ("[VP] Ana (VP Sales): Manager Rui can approve discounts up to 20%", "[MANAGER] Rui (Manager): discount of 25% for Acme", &[1], 0),
-        ("[VP] Ana (VP Sales): Rui can approve discounts up to 20%", "[MANAGER] Bia (Lead): discount of 15% for Acme", &[1], 0),
-        ("[VP] Ana (VP Sales): Rui can approve discounts", "[VP] Ana (VP Sales): I revoke that, discounts need my approval", &[2], 0),
+        (
+            "[VP] Ana (VP Sales): Manager Rui can approve discounts up to 20%",
+            "[MANAGER] Rui (Manager): discount of 15% for Acme",
+            &[1, 2],
+            0,
+        ),
+        (
+            "[VP] Ana (VP Sales): Manager Rui can approve discounts up to 20%",
+            "[MANAGER] Rui (Manager): discount of 25% for Acme",
+            &[1],
+            0,
+        ),
+        (
+            "[VP] Ana (VP Sales): Rui can approve discounts up to 20%",
+            "[MANAGER] Bia (Lead): discount of 15% for Acme",
+            &[1],
+            0,
+        ),
+        (
+            "[VP] Ana (VP Sales): Rui can approve discounts",
+            "[VP] Ana (VP Sales): I revoke that, discounts need my approval",
+            &[2],
+            0,
+        ),
         ("[VP] Ana (VP): approve the Acme order", "[VP] Ana (VP): approve the Beta order", &[1, 2], 0),
         ("[MANAGER] Rui (Manager): order lunch", "[CEO] Ana (CEO): revenue grew", &[1, 2], 0),
         ("buy the servers", "no servers are bought", &[1, 2], 0),
-        ("[DIRETORA] Ana (Diretora): Rui pode aprovar descontos de até 20%", "[GERENTE] Rui (Gerente): desconto de 15% para a Acme", &[1, 2], 0),
+        (
+            "[DIRETORA] Ana (Diretora): Rui pode aprovar descontos de até 20%",
+            "[GERENTE] Rui (Gerente): desconto de 15% para a Acme",
+            &[1, 2],
+            0,
+        ),
     ];
     for (one, other, expected, contested) in cases {
         let ledger = fold(vec![fact(1, "instruction_a", one, 1), fact(2, "instruction_b", other, 2)]);
         assert_eq!(standing(&ledger), *expected, "{one} / {other}");
-        assert_eq!(ledger.facts.values().filter(|fact| !fact.contested.is_empty()).count(), *contested, "{one} / {other}");
+        assert_eq!(
+            ledger.facts.values().filter(|fact| !fact.contested.is_empty()).count(),
+            *contested,
+            "{one} / {other}"
+        );
         let apart = fold(vec![fact(1, "x", one, 1), fact(2, "y", other, 2)]);
         assert_eq!(standing(&apart), [1, 2], "keys that are no siblings");
     }
@@ -259,7 +306,8 @@ fn a_conclusion_that_is_called_invalid_is_under_review() {
 
 #[test]
 fn a_dependency_that_waits_takes_what_comes() {
-    let ledger = fold(vec![based_on(&["rate"], fact(1, "plan", "x", 1)), fact(2, "rate", "5%", 2), fact(3, "rate", "6%", 3)]);
+    let ledger =
+        fold(vec![based_on(&["rate"], fact(1, "plan", "x", 1)), fact(2, "rate", "5%", 2), fact(3, "rate", "6%", 3)]);
     assert_eq!(ledger.facts[&uid(1)].depends_on[0].uid, Some(uid(2)));
     assert!(ledger.facts[&uid(1)].review.is_some());
 }
@@ -279,8 +327,11 @@ fn deleting_forgets_the_value_everywhere_and_keeps_the_chain() {
 fn a_scope_ends_with_what_was_stated_for_it() {
     let mut task = fact(1, "k", "for the task", 1);
     (task.scope, task.scope_id) = (FactScope::Task, Some("t".to_owned()));
-    let statements =
-        vec![Statement::Fact(task), Statement::Fact(fact(2, "k", "for all", 2)), ruled(Verdict::ScopeEnded { scope_id: "t".to_owned() }, 3)];
+    let statements = vec![
+        Statement::Fact(task),
+        Statement::Fact(fact(2, "k", "for all", 2)),
+        ruled(Verdict::ScopeEnded { scope_id: "t".to_owned() }, 3),
+    ];
     let ledger = Ledger::fold(statements, &ledger_rules());
     assert_eq!((standing(&ledger), fallen(&ledger, 1)), (vec![2], (Cause::ScopeEnded, None)));
 }
@@ -288,10 +339,12 @@ fn a_scope_ends_with_what_was_stated_for_it() {
 #[test]
 fn former_values_are_bounded() {
     let long = "é".repeat(5000);
-    let facts: Vec<Fact> = (1..=20).map(|number| {
-        let value = format!("{number} {long}");
-        fact(number, "k", &value, i64::try_from(number).unwrap())
-    }).collect();
+    let facts: Vec<Fact> = (1..=20)
+        .map(|number| {
+            let value = format!("{number} {long}");
+            fact(number, "k", &value, i64::try_from(number).unwrap())
+        })
+        .collect();
     let ledger = fold(facts);
     let former = &ledger.facts[&uid(20)].former;
     assert_eq!(former.len(), MAX_FORMER);
@@ -303,7 +356,14 @@ fn ten_thousand_statements_fold_without_looking_at_each_other() {
     // Of one key, of many keys, of one label, all to one name: none of it may be quadratic.
     let shapes: [fn(u64) -> Fact; 4] = [
         |number| fact(number, "k", "v", i64::try_from(number).unwrap()),
-        |number| fact(number, &format!("key_{}_{number}", number % 7), "the price is $100 per unit", i64::try_from(number).unwrap()),
+        |number| {
+            fact(
+                number,
+                &format!("key_{}_{number}", number % 7),
+                "the price is $100 per unit",
+                i64::try_from(number).unwrap(),
+            )
+        },
         |number| replacing("first", fact(number, &format!("k{number}"), "v", i64::try_from(number).unwrap())),
         |number| {
             let mut fact = fact(number, &format!("k{number}"), "So $30 is left of $50 and $20", 0);
@@ -320,12 +380,17 @@ fn ten_thousand_statements_fold_without_looking_at_each_other() {
         println!("shape {which}: {} facts in {:?}", ledger.facts.len(), started.elapsed());
     }
     let mut ledger = Ledger::of(
-        (1..=1000).map(|number| (uid(number), fact(number, &format!("k{number}"), "the price is $100 per unit", 1))).collect(),
+        (1..=1000)
+            .map(|number| (uid(number), fact(number, &format!("k{number}"), "the price is $100 per unit", 1)))
+            .collect(),
     );
     let started = std::time::Instant::now();
     let rebuilt = Ledger::of(ledger.facts.clone());
     println!("index of 1000: {:?} ({})", started.elapsed(), rebuilt.facts.len());
     let started = std::time::Instant::now();
-    ledger.step(Statement::Fact(replacing("k7", fact(2000, "k2000", "Quoted 5 units at $100 per unit = $500", 5))), &ledger_rules());
+    ledger.step(
+        Statement::Fact(replacing("k7", fact(2000, "k2000", "Quoted 5 units at $100 per unit = $500", 5))),
+        &ledger_rules(),
+    );
     println!("step: {:?}", started.elapsed());
 }

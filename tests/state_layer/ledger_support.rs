@@ -249,12 +249,8 @@ impl World {
 
     /// Texts of facts that stand, by key.
     pub fn standing(&self) -> Vec<(String, String)> {
-        let mut standing: Vec<_> = self
-            .all()
-            .values()
-            .filter(|fact| fact.is_valid())
-            .map(|fact| (fact.key.clone(), fact.text()))
-            .collect();
+        let mut standing: Vec<_> =
+            self.all().values().filter(|fact| fact.is_valid()).map(|fact| (fact.key.clone(), fact.text())).collect();
         standing.sort();
         standing
     }

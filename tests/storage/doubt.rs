@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, TenantId};
+use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
 use cscp::domain::operation::{Answer, Operation};
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::Timestamp;
 use cscp::packs::PackSource;
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Busy, Committed, Committer, Limits, Submission};
-use cscp::storage::{Loaded, Locking, Row, StorageError, Store, Transaction, Want, Writes};
+use cscp::storage::{Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Store, Transaction, Want, Writes};
 use serde_json::json;
 
 use crate::harness::{House, SeededEntropy, code};
@@ -47,6 +47,10 @@ impl Transaction for Cut {
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError> {
         self.inner.load_more(principals, items).await
+    }
+
+    async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {
+        self.inner.load_spaces(wants).await
     }
 
     async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {

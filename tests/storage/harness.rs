@@ -170,7 +170,7 @@ impl House {
     pub(crate) fn want(&self, operation: &Operation) -> Want {
         let key = &self.tenant.key;
         let needs = operation.needs(|message| message_key(key, &message.channel, &message.message_id));
-        Want { tenant_id: self.tenant.tenant_id.clone(), needs, claim: None }
+        Want { tenant_id: self.tenant.tenant_id.clone(), needs, claim: None, space: None }
     }
 
     /// Waits until somebody waits for a lock.
@@ -292,6 +292,7 @@ impl House {
             attempt_id: AttemptId::new(attempt).unwrap(),
             command: Self::spec(command, json!({"order_id": command})),
             envelope: Envelope::Clear(json!({"command": command})),
+            context_pack: None,
             message_ids: Vec::new(),
             correlation_id: None,
         }))

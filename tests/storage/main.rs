@@ -22,6 +22,8 @@ mod postgres;
 mod processes;
 mod races;
 mod server;
+mod space_races;
+mod spaces;
 mod tampering;
 mod upgrade;
 #[path = "../process/waiting.rs"]

@@ -7,7 +7,8 @@ use cscp::domain::canonical::Digest;
 use cscp::domain::command::CommandRecord;
 use cscp::domain::context::ContextRecord;
 use cscp::domain::id::{
-    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, StreamId, TenantId,
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PackId, SpaceId, StreamId,
+    TenantId,
 };
 use cscp::domain::item::PendingItem;
 use cscp::domain::message::MessageRecord;
@@ -15,9 +16,11 @@ use cscp::domain::principal::Principal;
 use cscp::domain::time::Timestamp;
 use cscp::domain::world::StoredFrame;
 use cscp::evidence::entry::{LogEntry, StreamHead};
+use cscp::state_layer::assembly::SavedPack;
+use cscp::state_layer::fact::Fact;
 use cscp::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Page, PolicySet, PolicyVersion, PrincipalQuery, StorageError,
-    Store, Tenant, Transaction,
+    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Page, PolicySet, PolicyVersion, PrincipalQuery,
+    SpaceRow, SpaceWant, StorageError, Store, Tenant, Transaction,
 };
 
 /// Turns a transaction into another one.
@@ -90,6 +93,9 @@ pass_on! {
     fn principal(tenant_id: &TenantId, id: &str) -> Option<Principal>;
     fn principals(tenant_id: &TenantId, query: &PrincipalQuery) -> Page<Principal>;
     fn frame(tenant_id: &TenantId, id: &ContextFrameId) -> Option<StoredFrame>;
+    fn spaces(wants: &[SpaceWant]) -> Vec<(SpaceId, SpaceRow)>;
+    fn facts(tenant_id: &TenantId, space_id: &SpaceId, query: &FactQuery) -> Page<Fact>;
+    fn saved_pack(tenant_id: &TenantId, id: &PackId) -> Option<SavedPack>;
     fn entries(tenant_id: &TenantId, query: &EvidenceQuery) -> Page<LogEntry>;
     fn entry(tenant_id: &TenantId, id: &ArtifactId) -> Option<LogEntry>;
     fn heads(tenant_id: &TenantId, after: Option<&StreamId>, limit: u32) -> Vec<StreamHead>;

@@ -11,7 +11,7 @@ use cscp::domain::time::{Clock as _, Timestamp};
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Limits, Submission};
 use cscp::storage::postgres::{PostgresSettings, PostgresStore};
-use cscp::storage::{Locking, Row, StorageError, Store, StoredClaim, Transaction, Want, Writes};
+use cscp::storage::{Answered, Locking, Row, StorageError, Store, StoredClaim, Transaction, Want, Writes};
 use serde_json::json;
 
 use crate::harness::{House, ManualClock, code};
@@ -37,7 +37,7 @@ pub(crate) async fn houses<const N: usize>() -> Option<[House; N]> {
 fn want(house: &House, conversations: &[&str]) -> Want {
     let stream = |id: &&str| StreamKey::Conversation(ConversationId::new(*id).unwrap());
     let needs = Needs { streams: conversations.iter().map(stream).collect(), ..Needs::default() };
-    Want { tenant_id: house.tenant.tenant_id.clone(), needs, claim: None }
+    Want { tenant_id: house.tenant.tenant_id.clone(), needs, claim: None, space: None }
 }
 
 async fn begun(house: &House) -> Box<dyn Transaction> {
@@ -122,7 +122,12 @@ async fn one_key_is_answered_once_whichever_process_is_asked() {
     let now = slower.now().await.unwrap();
     let message = one.message("wamid.1", &json!({"text": "hello there"}));
     one.submit(Operation::Ingest(Box::new(message)), Some(claim)).await.unwrap().result.unwrap();
-    let row = |expires_at| StoredClaim { request: claim.request, result: Ok(Answer::Done), at: now, expires_at };
+    let row = |expires_at| StoredClaim {
+        request: claim.request,
+        result: Ok(Answered::Core(Answer::Done)),
+        at: now,
+        expires_at,
+    };
     let claims = |expires_at: Timestamp| Writes {
         claims: vec![(two.tenant.tenant_id.clone(), claim.key, row(expires_at))],
         ..Writes::default()

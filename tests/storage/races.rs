@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, TenantId};
+use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, SpaceId, TenantId};
 use cscp::domain::operation::{Answer, ChangeSlots, CredentialKind, Operation};
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::Timestamp;
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Busy, Committer, Limits, Submission};
-use cscp::storage::{Loaded, Locking, Row, StorageError, Store, Tenant, Transaction, Want, Writes};
+use cscp::storage::{
+    Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Store, Tenant, Transaction, Want, Writes,
+};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -192,6 +194,10 @@ impl Transaction for Unlocked {
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError> {
         self.inner()?.load_more(principals, items).await
+    }
+
+    async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {
+        self.inner()?.load_spaces(wants).await
     }
 
     async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {

@@ -75,6 +75,7 @@ impl Turn<'_, '_> {
         let same = bound.context_id == request.context_id
             && bound.name == request.command.name
             && bound.idempotency_key == request.command.idempotency_key
+            && bound.context_pack == request.context_pack
             && bound.envelope_digest.same(&envelope_digest(&bound.fingerprint.key, &request.envelope))
             && self.same_target(request, bound);
         if !same {
@@ -174,6 +175,7 @@ impl Turn<'_, '_> {
             material_fields,
             confirmation_id,
             approval_id,
+            context_pack: request.context_pack.clone(),
             context_frame_id: frame.context_frame_id.clone(),
             context_hash,
             context_expires_at: frame.expires_at,
@@ -218,6 +220,7 @@ impl Turn<'_, '_> {
             slots: context.slots.clone(),
             message_ids: message_ids.to_vec(),
             command_id: request.command.command_id.clone(),
+            context_pack: request.context_pack.clone(),
             confirmation_id: spent.0,
             approval_id: spent.1,
             correlation_id: request.correlation_id.clone().or_else(|| context.trace.correlation_id.clone()),

@@ -1,5 +1,7 @@
 //! The parts of a pack that hold times, limits and what counts as an answer.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// How long a context lives (RFC-WF-0034 VI.A `expires_at`, VII).
@@ -111,6 +113,38 @@ pub struct StateLayerRules {
     pub authority_order: Vec<String>,
     /// Fact keys for which the later statement wins however the sources rank.
     pub time_sensitive_keys: Vec<String>,
+    /// How long an item of the working set lives that does not say so itself, in seconds.
+    #[serde(default = "working_item_seconds")]
+    pub working_item_seconds: u32,
+    /// The zone of timestamps that come without an offset, by its IANA name.
+    #[serde(default = "time_zone")]
+    pub time_zone: String,
+    /// Services that decide who may see what, by the name that fact spaces use.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub access_callbacks: BTreeMap<String, AccessCallback>,
+}
+
+/// A service that is asked at query time who may see what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessCallback {
+    /// Where to post the question: an `http` or `https` address.
+    pub url: String,
+    /// How long an answer may take, in milliseconds. No answer in time is a no.
+    #[serde(default = "callback_milliseconds")]
+    pub timeout_milliseconds: u32,
+}
+
+fn working_item_seconds() -> u32 {
+    86_400
+}
+
+fn time_zone() -> String {
+    "UTC".to_owned()
+}
+
+fn callback_milliseconds() -> u32 {
+    1_000
 }
 
 impl Default for StateLayerRules {
@@ -120,6 +154,9 @@ impl Default for StateLayerRules {
             facts_share: 0.7,
             authority_order: ["policy", "executive", "manager", "employee", "guest"].map(str::to_owned).to_vec(),
             time_sensitive_keys: Vec::new(),
+            working_item_seconds: working_item_seconds(),
+            time_zone: time_zone(),
+            access_callbacks: BTreeMap::new(),
         }
     }
 }

@@ -20,8 +20,8 @@ mod viewing;
 
 pub use class::SafetyClass;
 pub use context::{
-    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits, RetentionRules,
-    StateLayerRules, VoiceRules,
+    AccessCallback, AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits,
+    RetentionRules, StateLayerRules, VoiceRules,
 };
 pub use error::PolicyError;
 pub use pack::{

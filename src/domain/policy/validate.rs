@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::context::{ConfirmationTimes, ContextRules};
+use super::context::{ConfirmationTimes, ContextRules, StateLayerRules};
 use super::pack::{ClassRules, CommandEntry, Confirmation};
 use super::slots::{
     CALLER_SLOTS, DEFAULT_EXTENSION, SERVER_SLOTS, ShapeType, SlotRules, SlotStorage, is_extension, is_writable,
 };
 use super::viewing::{EXTENSIONS, RedactionRules};
 use super::{ApprovalRule, PolicyError, PolicyPack, SafetyClass};
+use crate::domain::time::Zone;
 
 /// Longest confirmation window without a recorded reason, in seconds.
 const PLAIN_CONFIRMATION_CEILING_SECONDS: u32 = 600;
@@ -23,6 +24,7 @@ pub(super) fn validate(pack: &PolicyPack) -> Vec<PolicyError> {
     slots(&pack.slots, &mut errors);
     redaction(&pack.redaction, &mut errors);
     retention(pack, &mut errors);
+    state_layer(&pack.state_layer, &mut errors);
     errors
 }
 
@@ -263,6 +265,42 @@ fn retention(pack: &PolicyPack, errors: &mut Vec<PolicyError>) {
             "Write at least as many days as context.ttl_seconds covers.",
         ));
     }
+}
+
+fn state_layer(rules: &StateLayerRules, errors: &mut Vec<PolicyError>) {
+    if Zone::named(&rules.time_zone).is_none() {
+        errors.push(PolicyError::at(
+            "/state_layer/time_zone",
+            "there is no time zone of this name",
+            "Write the IANA name of one, such as America/Sao_Paulo or UTC.",
+        ));
+    }
+    for (name, callback) in &rules.access_callbacks {
+        if let Some(problem) = unusable_address(&callback.url) {
+            // The address is not repeated: it may hold a password.
+            errors.push(PolicyError::at(
+                format!("/state_layer/access_callbacks/{}/url", escape(name)),
+                format!("the address of `{name}` {problem}"),
+                "Write an http or https address such as https://access.example/ask, without a user or a password.",
+            ));
+        }
+    }
+}
+
+/// What keeps an address from being asked.
+fn unusable_address(url: &str) -> Option<&'static str> {
+    let Some(rest) = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")) else {
+        return Some("does not begin with http:// or https://");
+    };
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    if host.contains('@') {
+        return Some("holds a user or a password, which everybody who reads the pack would see");
+    }
+    if host.is_empty() || host.starts_with(':') {
+        return Some("names no host");
+    }
+    let plain = url.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'#' | b'\\' | b'"' | b'<' | b'>'));
+    (!plain).then_some("holds characters that an address cannot hold")
 }
 
 /// Escapes one member name for a JSON pointer (RFC 6901).

@@ -8,7 +8,8 @@ use super::contexts::context_id;
 use super::parts::{printable, target};
 use super::view::CommandWire;
 use crate::domain::event::ReadRecord;
-use crate::domain::id::{AttemptId, Channel, CommandId, CommandName, CorrelationId, IdempotencyKey, MessageId};
+use crate::domain::frame::CitedPack;
+use crate::domain::id::{AttemptId, Channel, CommandId, CommandName, CorrelationId, IdempotencyKey, MessageId, PackId};
 use crate::domain::message::message_key;
 use crate::domain::operation::{Answer, Bind, CommandSpec, Envelope, Operation};
 use crate::domain::policy::SafetyClass;
@@ -46,6 +47,7 @@ struct BindWire {
     envelope_digest: Option<String>,
     message_ids: Vec<MessageId>,
     channel: Option<Channel>,
+    context_pack_id: Option<PackId>,
     correlation_id: Option<CorrelationId>,
 }
 
@@ -55,6 +57,10 @@ async fn bind(call: Call, PathId(id): PathId, body: Body<BindWire>) -> Result<Re
     let claim = call.claim(&body.value);
     let wire = body.typed;
     let message_ids = keyed_messages(&call, wire.message_ids, wire.channel)?;
+    let context_pack = match wire.context_pack_id {
+        Some(id) => Some(cited(&call, &id).await?),
+        None => None,
+    };
     let bind = Bind {
         context_id: context_id(&id)?,
         attempt_id: wire.attempt_id,
@@ -67,12 +73,19 @@ async fn bind(call: Call, PathId(id): PathId, body: Body<BindWire>) -> Result<Re
             target: target(wire.target, wire.target_fingerprint)?,
         },
         message_ids,
+        context_pack,
         correlation_id: wire.correlation_id,
     };
     let done = call.decide(Operation::Bind(Box::new(bind)), claim).await?;
     let Answer::Bound { command, replayed } = done.answer else { return Err(unexpected()) };
     let status = if replayed { StatusCode::OK } else { StatusCode::CREATED };
     Ok(Reply::new(status, &CommandWire::written(&call, *command))?.replayed(replayed || done.replayed))
+}
+
+/// The pack that a request cites, with the hash of what was shown.
+async fn cited(call: &Call, id: &PackId) -> Result<CitedPack, Problem> {
+    let found = call.app.service.cited_pack(&call.caller, id).await?;
+    found.ok_or_else(|| Problem::invalid("/context_pack_id", "names no saved context pack; save one with save_frame"))
 }
 
 fn keyed_messages(

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::parts::printable;
-use crate::domain::id::{ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, CorrelationId};
+use crate::domain::id::{
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, CorrelationId, FactUid, SpaceId,
+};
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
@@ -41,6 +43,8 @@ struct QueryWire {
     correlation_id: Option<CorrelationId>,
     conversation_id: Option<ConversationId>,
     context_id: Option<ContextId>,
+    fact_space: Option<SpaceId>,
+    fact_uid: Option<FactUid>,
     #[serde(rename = "type")]
     kind: Option<String>,
     from: Option<Timestamp>,
@@ -77,6 +81,8 @@ async fn query(call: Call, body: Body<QueryWire>) -> Result<Reply, Problem> {
         correlation_id: wire.correlation_id,
         conversation_id: wire.conversation_id,
         context_id: wire.context_id,
+        space_id: wire.fact_space,
+        fact_uid: wire.fact_uid,
         kind: wire.kind,
         from: wire.from,
         until: wire.until,

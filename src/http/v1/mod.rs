@@ -14,6 +14,7 @@ mod policies;
 mod principals;
 mod public;
 mod results;
+mod spaces;
 mod turns;
 mod view;
 
@@ -35,6 +36,7 @@ pub(super) fn routes() -> Vec<Route> {
         ooc::routes(),
         evidence::routes(),
         policies::routes(),
+        spaces::routes(),
     ];
     parts.into_iter().flatten().collect()
 }

@@ -1,15 +1,16 @@
 //! Policy packs, as far as they concern the tenant that asks. A selector that names another tenant is that tenant's.
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{LoadedPack, PolicyPack, PolicyRef, Profile, Selector};
 use crate::domain::rulebook::Rulebook;
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
-use crate::service::Caller;
+use crate::service::{Caller, ServiceError};
 use crate::storage::Scope;
 
 const MAY_READ: &[Scope] = &[Scope::ContextRead, Scope::OocRead, Scope::TenantAdmin];
@@ -35,7 +36,7 @@ struct PackWire {
 struct FullPackWire {
     #[serde(flatten)]
     summary: PackWire,
-    pack: PolicyPack,
+    pack: Value,
 }
 
 async fn list(call: Call) -> Result<Reply, Problem> {
@@ -53,7 +54,22 @@ async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     let loaded = found.ok_or_else(|| Problem::not_found("policy pack"))?;
     let mut pack = loaded.pack().clone();
     pack.selectors.retain(|selector| is_open_to(selector, &call.caller));
+    let pack = shown(&pack, &call.caller)?;
     Reply::ok(&FullPackWire { summary: summary(loaded, &rules, &call.caller), pack })
+}
+
+/// The pack; where inside the house somebody answers is the business of whoever runs it.
+fn shown(pack: &PolicyPack, caller: &Caller) -> Result<Value, Problem> {
+    let mut pack = serde_json::to_value(pack).map_err(|_| ServiceError::Internal)?;
+    if caller.kind != CredentialKind::Admin {
+        let callbacks = pack.pointer_mut("/state_layer/access_callbacks").and_then(Value::as_object_mut);
+        for callback in callbacks.into_iter().flat_map(|callbacks| callbacks.values_mut()) {
+            if let Some(members) = callback.as_object_mut() {
+                members.remove("url");
+            }
+        }
+    }
+    Ok(pack)
 }
 
 fn is_open_to(selector: &Selector, caller: &Caller) -> bool {

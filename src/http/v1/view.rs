@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::command::{CommandRecord, CommandResult};
 use crate::domain::context::{BlockedOn, CloseReason, ContextRecord, State, Trace};
+use crate::domain::frame::CitedPack;
 use crate::domain::id::{
     AttemptId, CommandId, CommandName, ContextFrameId, ContextId, ConversationId, CorrelationId, IdempotencyKey,
     ItemId, ItemKind, MessageId, PrincipalId, TenantId,
@@ -326,6 +327,8 @@ pub(crate) struct CommandWire {
     #[serde(skip_serializing_if = "Option::is_none")]
     approval_id: Option<ItemId>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    context_pack: Option<CitedPack>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     correlation_id: Option<CorrelationId>,
     outcome: &'static str,
     results: Vec<CommandResult>,
@@ -361,6 +364,7 @@ impl From<CommandRecord> for CommandWire {
             target_fingerprint: command.fingerprint.value,
             confirmation_id: command.confirmation_id,
             approval_id: command.approval_id,
+            context_pack: command.context_pack,
             correlation_id: command.correlation_id,
             results: command.results,
             policy: command.policy,

@@ -20,7 +20,7 @@ use crate::domain::message::message_key;
 use crate::domain::policy::{DetailLevel, PolicyRef};
 use crate::domain::redaction::Redactor;
 use crate::domain::time::Timestamp;
-use crate::evidence::entry::{LogEntry, Payload};
+use crate::evidence::entry::{LogEntry, Logged, Payload};
 use crate::storage::{EvidenceQuery, MAX_PAGE, Scope};
 
 pub use steps::Step;
@@ -83,7 +83,7 @@ pub struct Explained {
 
 /// One event of the story.
 #[derive(Debug, Clone)]
-struct Fact {
+struct Happening {
     at: Timestamp,
     /// Order within one instant.
     order: (String, u64),
@@ -95,7 +95,7 @@ struct Fact {
 #[derive(Debug, Default)]
 struct Story {
     command: Option<CommandRecord>,
-    facts: Vec<Fact>,
+    happenings: Vec<Happening>,
     items: Vec<PendingItem>,
 }
 
@@ -145,7 +145,7 @@ impl Service {
         redactor: &mut Redactor<'_>,
     ) -> Result<Explanation, ServiceError> {
         let story = self.story(caller, command_id).await?;
-        if story.command.is_none() && story.facts.is_empty() {
+        if story.command.is_none() && story.happenings.is_empty() {
             return Err(ServiceError::NotFound("command"));
         }
         Ok(tell(command_id, &story, self.now(), sight, redactor))
@@ -155,8 +155,8 @@ impl Service {
         let tenant = &caller.tenant.tenant_id;
         let command = self.store.command(tenant, command_id).await?;
         let about = EvidenceQuery { command_id: Some(command_id.clone()), ..EvidenceQuery::default() };
-        let mut facts = self.facts(caller, about, |_| true).await?;
-        let asked = facts.iter().filter_map(|fact| item_of(&fact.event).cloned());
+        let mut happenings = self.happenings(caller, about, |_| true).await?;
+        let asked = happenings.iter().filter_map(|happening| item_of(&happening.event).cloned());
         let spent = command.iter().flat_map(|command| [&command.confirmation_id, &command.approval_id]);
         let item_ids: BTreeSet<ItemId> = asked.chain(spent.flatten().cloned()).collect();
         let mut items = Vec::new();
@@ -164,31 +164,31 @@ impl Service {
             items.extend(self.store.item(tenant, id).await?);
         }
         items.sort_by(|a, b| (a.asked_at, &a.item_id).cmp(&(b.asked_at, &b.item_id)));
-        facts.extend(self.messages_about(caller, command.as_ref(), &items, &facts).await?);
-        let mut story = Story { command, facts, items };
+        happenings.extend(self.messages_about(caller, command.as_ref(), &items, &happenings).await?);
+        let mut story = Story { command, happenings, items };
         story.complete_from_record();
-        story.facts.sort_by(|a, b| (a.at, &a.order).cmp(&(b.at, &b.order)));
+        story.happenings.sort_by(|a, b| (a.at, &a.order).cmp(&(b.at, &b.order)));
         Ok(story)
     }
 
     /// What the log says, as far as it is kept.
-    async fn facts(
+    async fn happenings(
         &self,
         caller: &Caller,
         mut query: EvidenceQuery,
         wanted: impl Fn(&Event) -> bool,
-    ) -> Result<Vec<Fact>, ServiceError> {
+    ) -> Result<Vec<Happening>, ServiceError> {
         query.limit = MAX_PAGE;
-        let mut facts = Vec::new();
+        let mut happenings = Vec::new();
         for _ in 0..PAGES {
             let page = self.store.entries(&caller.tenant.tenant_id, &query).await?;
-            facts.extend(page.items.iter().filter_map(fact).filter(|fact| wanted(&fact.event)));
+            happenings.extend(page.items.iter().filter_map(happening).filter(|happening| wanted(&happening.event)));
             query.after = page.next;
             if query.after.is_none() {
                 break;
             }
         }
-        Ok(facts)
+        Ok(happenings)
     }
 
     /// The messages that answered, or tried to: those the log ties to the questions, and those the record names.
@@ -197,9 +197,9 @@ impl Service {
         caller: &Caller,
         command: Option<&CommandRecord>,
         items: &[PendingItem],
-        facts: &[Fact],
-    ) -> Result<Vec<Fact>, ServiceError> {
-        let named = named_messages(command, items, facts);
+        happenings: &[Happening],
+    ) -> Result<Vec<Happening>, ServiceError> {
+        let named = named_messages(command, items, happenings);
         let places: BTreeMap<&ContextId, Timestamp> =
             items.iter().rev().map(|item| (&item.context_id, item.asked_at)).take(CONTEXTS).collect();
         let mut found = Vec::new();
@@ -217,9 +217,10 @@ impl Service {
                 }
                 _ => false,
             };
-            found.extend(self.facts(caller, query, concerns).await?);
+            found.extend(self.happenings(caller, query, concerns).await?);
         }
-        let have: BTreeSet<MessageId> = found.iter().filter_map(|fact| message_of(&fact.event)).cloned().collect();
+        let have: BTreeSet<MessageId> =
+            found.iter().filter_map(|happening| message_of(&happening.event)).cloned().collect();
         // A name without a channel is one of the default channel's.
         let channel = Channel::default();
         let keys: Vec<_> = named
@@ -236,7 +237,7 @@ impl Service {
             let order = (String::new(), 0);
             let (at, policy) = (message.received_at, policy.clone());
             let event = Event::MessageReceived { message, expires_at: None, passed_by: None };
-            found.push(Fact { at, order, event, policy });
+            found.push(Happening { at, order, event, policy });
         }
         Ok(found)
     }
@@ -246,25 +247,28 @@ impl Story {
     /// Where payloads have gone, the record still says that the command was bound, and what came of it.
     fn complete_from_record(&mut self) {
         let Some(command) = self.command.clone() else { return };
-        let add = |at, seq, event| Fact { at, order: ("~".to_owned(), seq), event, policy: command.policy.clone() };
-        if !self.facts.iter().any(|fact| matches!(fact.event, Event::CommandBound { .. })) {
-            self.facts.push(add(command.bound_at, 0, Event::CommandBound { command: command.clone() }));
+        let add =
+            |at, seq, event| Happening { at, order: ("~".to_owned(), seq), event, policy: command.policy.clone() };
+        if !self.happenings.iter().any(|happening| matches!(happening.event, Event::CommandBound { .. })) {
+            self.happenings.push(add(command.bound_at, 0, Event::CommandBound { command: command.clone() }));
         }
-        let reported = self.facts.iter().filter(|fact| matches!(fact.event, Event::ResultRecorded { .. })).count();
+        let reported =
+            self.happenings.iter().filter(|happening| matches!(happening.event, Event::ResultRecorded { .. })).count();
         let lost = command.results.len().saturating_sub(reported);
         for (seq, result) in (1..).zip(command.results.iter().take(lost)) {
             let event =
                 Event::ResultRecorded { command_id: command.command_id.clone(), result: result.clone(), slot: None };
-            self.facts.push(add(result.at, seq, event));
+            self.happenings.push(add(result.at, seq, event));
         }
     }
 }
 
 /// An entry's event; none if it is no longer kept.
-fn fact(entry: &LogEntry) -> Option<Fact> {
+fn happening(entry: &LogEntry) -> Option<Happening> {
     let payload: Payload = serde_json::from_str(&entry.body.as_ref()?.payload).ok()?;
     let order = (entry.header.stream_id.to_string(), entry.header.seq);
-    Some(Fact { at: entry.header.at, order, event: payload.event, policy: payload.policy })
+    let Logged::Core(event) = payload.event else { return None };
+    Some(Happening { at: entry.header.at, order, event, policy: payload.policy })
 }
 
 fn item_of(event: &Event) -> Option<&ItemId> {
@@ -283,10 +287,14 @@ fn message_of(event: &Event) -> Option<&MessageId> {
 }
 
 /// The messages that the command, its questions and their answers name.
-fn named_messages(command: Option<&CommandRecord>, items: &[PendingItem], facts: &[Fact]) -> BTreeSet<MessageId> {
+fn named_messages(
+    command: Option<&CommandRecord>,
+    items: &[PendingItem],
+    happenings: &[Happening],
+) -> BTreeSet<MessageId> {
     let of_command = command.into_iter().flat_map(|command| command.message_ids.iter().cloned());
     let of_items = items.iter().flat_map(steps::answering_messages);
-    let of_facts = facts.iter().filter_map(|fact| match &fact.event {
+    let of_facts = happenings.iter().filter_map(|happening| match &happening.event {
         Event::ApprovalGiven { decision, .. } => decision.message_id.clone(),
         _ => None,
     });
@@ -305,7 +313,8 @@ fn tell(
     let asked = story.items.iter().rev().find_map(|item| item.command().map(|command| command.name.clone()));
     let command_name = story.command.as_ref().map(|command| command.name.clone()).or(asked);
     let (fate, summary) = ending(story, now, language);
-    let steps: Vec<Step> = story.facts.iter().filter_map(|fact| steps::step(fact, sight, redactor)).collect();
+    let steps: Vec<Step> =
+        story.happenings.iter().filter_map(|happening| steps::step(happening, sight, redactor)).collect();
     let context_id = story.command.as_ref().map(|command| &command.context_id);
     let context_id = context_id.or(story.items.last().map(|item| &item.context_id)).cloned();
     let mut draft = Draft::new(language);
@@ -333,6 +342,6 @@ fn ending(story: &Story, now: Timestamp, language: Language) -> (Fate, String) {
         let outcome = language.pick(wording::outcome(command.outcome()));
         return (Fate::Bound, language.fill(Say::WasBound, &[&instant(command.bound_at), outcome]));
     }
-    let (fate, because) = steps::why_not(&story.facts, &story.items, now, language);
+    let (fate, because) = steps::why_not(&story.happenings, &story.items, now, language);
     (fate, language.fill(Say::NotExecuted, &[because]))
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Fact, Fate};
+use super::{Fate, Happening};
 use crate::domain::event::Event;
 use crate::domain::id::{AttemptId, ItemId, ItemKind, MessageId};
 use crate::domain::item::{ItemState, PendingItem, Question};
@@ -51,22 +51,22 @@ pub struct Step {
 }
 
 /// An event as a step; none for one that explains nothing.
-pub(super) fn step(fact: &Fact, sight: &Sight, redactor: &mut Redactor<'_>) -> Option<Step> {
+pub(super) fn step(happening: &Happening, sight: &Sight, redactor: &mut Redactor<'_>) -> Option<Step> {
     let (language, full) = (sight.language, sight.shows(Part::Trace));
     let mut step = Step {
-        at: fact.at,
-        what: fact.event.evidence_type(),
-        why: sentence(&fact.event, language)?,
+        at: happening.at,
+        what: happening.event.evidence_type(),
+        why: sentence(&happening.event, language)?,
         reading: None,
         verdict: None,
-        reason: reason_code(&fact.event),
+        reason: reason_code(&happening.event),
         status: None,
-        policy: fact.policy.clone(),
+        policy: happening.policy.clone(),
         message_id: None,
         item_id: None,
         attempt_id: None,
     };
-    match &fact.event {
+    match &happening.event {
         Event::MessageReceived { message, .. } => {
             step.reading = Some(reading(&message.reading, full));
             step.verdict = Some(message.verdict.code);
@@ -75,7 +75,7 @@ pub(super) fn step(fact: &Fact, sight: &Sight, redactor: &mut Redactor<'_>) -> O
         _ => {}
     }
     if full {
-        (step.message_id, step.item_id, step.attempt_id) = references(&fact.event);
+        (step.message_id, step.item_id, step.attempt_id) = references(&happening.event);
     }
     Some(step)
 }
@@ -195,16 +195,16 @@ fn asked(item: &PendingItem, language: Language) -> String {
 /// Why a command that was not bound was not, as a clause: the last refusal, unless something was asked or settled
 /// since; otherwise where its newest question stands.
 pub(super) fn why_not(
-    facts: &[Fact],
+    happenings: &[Happening],
     items: &[PendingItem],
     now: Timestamp,
     language: Language,
 ) -> (Fate, &'static str) {
-    let telling = facts.iter().rev().find(|fact| {
-        matches!(fact.event, Event::CommandRefused { .. } | Event::ItemAsked { .. } | Event::ItemSettled { .. })
+    let telling = happenings.iter().rev().find(|happening| {
+        matches!(happening.event, Event::CommandRefused { .. } | Event::ItemAsked { .. } | Event::ItemSettled { .. })
     });
     let refused = |words| (Fate::NotExecuted, language.pick(words));
-    if let Some(Fact { event: Event::CommandRefused { reason, .. }, .. }) = telling {
+    if let Some(Happening { event: Event::CommandRefused { reason, .. }, .. }) = telling {
         return refused(wording::bind_refusal(*reason));
     }
     let Some(item) = items.last() else { return (Fate::NotExecuted, language.say(Say::NoLongerKept)) };

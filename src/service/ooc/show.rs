@@ -205,7 +205,8 @@ impl Service {
 fn history(entry: &LogEntry, sight: &Sight) -> Option<HistoryShown> {
     let payload: Payload = serde_json::from_str(&entry.body.as_ref()?.payload).ok()?;
     let full = sight.shows(Part::Trace);
-    let (verdict, reason) = match &payload.event {
+    let event = payload.event.core()?;
+    let (verdict, reason) = match event {
         Event::MessageReceived { message, .. } => (Some(message.verdict.code), Some(message.verdict.reason.code())),
         Event::CommandRefused { reason, .. } => (None, word(reason)),
         Event::ItemSettled { state: crate::domain::item::ItemState::Voided { reason, .. }, .. } => {
@@ -213,7 +214,7 @@ fn history(entry: &LogEntry, sight: &Sight) -> Option<HistoryShown> {
         }
         _ => (None, None),
     };
-    let to = match &payload.event {
+    let to = match event {
         Event::ContextCreated { context } => Some(context.state.status()),
         Event::ContextTransitioned { to, .. } => Some(to.status()),
         _ => None,

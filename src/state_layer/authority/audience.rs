@@ -6,19 +6,67 @@ use super::{AuthorityOrder, Viewer};
 use crate::state_layer::language::terms::folded;
 
 const AND_ABOVE: &[&str] = &[
-    " and above", " or above", " and up", " or higher", " and higher", " e acima", " ou acima", " ou superior",
-    " e superiores", " o superior", " y superiores", " en adelante", " para cima",
+    " and above",
+    " or above",
+    " and up",
+    " or higher",
+    " and higher",
+    " e acima",
+    " ou acima",
+    " ou superior",
+    " e superiores",
+    " o superior",
+    " y superiores",
+    " en adelante",
+    " para cima",
 ];
 const BETWEEN: &[&str] = &[",", ";", "/", " and ", " or ", " & ", " e ", " ou ", " y ", " o "];
 const EVERYBODY: &[&str] = &["everyone", "everybody", "anyone", "all", "public", "all staff", "all employees", "todos"];
 const GROUP: &[&str] = &[
-    "team", "teams", "department", "dept", "staff", "group", "members", "member", "people", "employees", "personnel",
-    "organization", "org", "only", "the", "da", "do", "de", "del", "la", "el", "time", "equipe", "equipo", "area",
-    "departamento", "setor", "somente", "apenas", "solo",
+    "team",
+    "teams",
+    "department",
+    "dept",
+    "staff",
+    "group",
+    "members",
+    "member",
+    "people",
+    "employees",
+    "personnel",
+    "organization",
+    "org",
+    "only",
+    "the",
+    "da",
+    "do",
+    "de",
+    "del",
+    "la",
+    "el",
+    "time",
+    "equipe",
+    "equipo",
+    "area",
+    "departamento",
+    "setor",
+    "somente",
+    "apenas",
+    "solo",
 ];
 const LEADERS: &[&str] = &[
-    "leadership", "leaders", "heads", "head", "directors", "director", "lideranca", "liderazgo", "diretoria",
-    "diretores", "directores", "direccion",
+    "leadership",
+    "leaders",
+    "heads",
+    "head",
+    "directors",
+    "director",
+    "lideranca",
+    "liderazgo",
+    "diretoria",
+    "diretores",
+    "directores",
+    "direccion",
 ];
 const MANAGERS: &[&str] = &["managers", "management", "manager", "gerentes", "gerencia", "jefes", "chefes"];
 
@@ -81,8 +129,15 @@ fn by_standing(part: &str, held: Option<Place>) -> Option<bool> {
             at_least(Place::BOARD)
         }
         "c suite" | "csuite" | "c level" | "clevel" | "the c suite" => at_least(Place::C_SUITE),
-        "executive" | "executives" | "executive team" | "leadership" | "senior leadership" | "leadership team"
-        | "executive leadership" | "executivos" | "ejecutivos" => at_least(Place::VICE_PRESIDENT),
+        "executive"
+        | "executives"
+        | "executive team"
+        | "leadership"
+        | "senior leadership"
+        | "leadership team"
+        | "executive leadership"
+        | "executivos"
+        | "ejecutivos" => at_least(Place::VICE_PRESIDENT),
         "vps" | "vice presidents" => same(held, Place::VICE_PRESIDENT),
         "directors" | "diretores" | "directores" => same(held, Place::DIRECTOR),
         "managers" | "management" | "gerentes" => {

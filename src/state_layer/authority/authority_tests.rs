@@ -22,8 +22,20 @@ fn titles_are_ordered() {
         &["manager", "Sales Manager", "Gerente de Compras", "jefe", "Customer Success Manager", "chefe"],
         &["Assistant Manager"],
         &["Team Lead", "supervisor", "Coordenadora", "Lead Engineer"],
-        &["employee", "peer", "Senior Engineer", "Account Executive", "user", "Executive Assistant", "Support Agent",
-          "Secretary to the CEO", "Product Owner", "individual", "funcionário", "Estimated Officer"],
+        &[
+            "employee",
+            "peer",
+            "Senior Engineer",
+            "Account Executive",
+            "user",
+            "Executive Assistant",
+            "Support Agent",
+            "Secretary to the CEO",
+            "Product Owner",
+            "individual",
+            "funcionário",
+            "Estimated Officer",
+        ],
         &["contractor", "Contractor Architect"],
         &["intern", "Intern to the CEO", "subordinate", "estagiário", "becaria", "temp"],
         &["guest", "Customer", "cliente", "external"],
@@ -134,7 +146,9 @@ fn names_roles_and_grants_admit() {
     let mut person = viewer("intern", "");
     person.roles = vec!["auditor".to_owned()];
     person.permissions = vec!["Finance".to_owned(), "M&A, deals".to_owned()];
-    for audience in ["role:auditor", "user:u1", "u1", "HR, role:auditor", "finance", "HR or Finance", "M&A, deals", "auditor"] {
+    for audience in
+        ["role:auditor", "user:u1", "u1", "HR, role:auditor", "finance", "HR or Finance", "M&A, deals", "auditor"]
+    {
         assert!(person.belongs_to(audience, &order()), "{audience}");
     }
     for audience in ["role:aud", "user:U1", "HR", "role:", "user:"] {

@@ -1,4 +1,8 @@
-//! What titles mean: a class and a seniority inside it. Words of English, Portuguese and Spanish; none of any company.
+//! What titles mean: a class and a seniority inside it.
+
+use super::title_words::{
+    ALONE, ASSISTANT, ASSISTING, DEPUTY, LOWERED, OUTSIDE, PAST, PHRASES, PREPOSITIONS, RAISED, WORDS,
+};
 
 /// Words of a title, folded.
 pub(super) fn words(text: &str) -> Vec<&str> {
@@ -35,11 +39,11 @@ impl Place {
     pub(super) const MANAGER: Self = Self { class: Class::Manager, within: 20 };
     pub(super) const LEAD: Self = Self { class: Class::Manager, within: 10 };
     pub(super) const EMPLOYEE: Self = Self { class: Class::Employee, within: 20 };
-    const RULES: Self = Self { class: Class::Policy, within: 20 };
-    const LAWYERS: Self = Self { class: Class::Policy, within: 10 };
-    const CONTRACTOR: Self = Self { class: Class::Guest, within: 30 };
-    const JUNIOR: Self = Self { class: Class::Guest, within: 20 };
-    const VISITOR: Self = Self { class: Class::Guest, within: 10 };
+    pub(super) const RULES: Self = Self { class: Class::Policy, within: 20 };
+    pub(super) const LAWYERS: Self = Self { class: Class::Policy, within: 10 };
+    pub(super) const CONTRACTOR: Self = Self { class: Class::Guest, within: 30 };
+    pub(super) const JUNIOR: Self = Self { class: Class::Guest, within: 20 };
+    pub(super) const VISITOR: Self = Self { class: Class::Guest, within: 10 };
 
     /// Comparable across classes, so that an order which lacks a level still tells its titles apart.
     pub(super) fn seniority(self) -> u8 {
@@ -57,156 +61,6 @@ impl Place {
         Self { within: self.within.saturating_add_signed(by), ..self }
     }
 }
-
-/// Titles that mean something only when nothing else is said.
-const ALONE: &[(&str, Place)] = &[
-    ("policy", Place::RULES),
-    ("policies", Place::RULES),
-    ("company policy", Place::RULES),
-    ("system", Place::RULES),
-    ("system policy", Place::RULES),
-    ("regulation", Place::RULES),
-    ("regulator", Place::RULES),
-    ("law", Place::RULES),
-    ("politica", Place::RULES),
-    ("politica da empresa", Place::RULES),
-    ("politica de la empresa", Place::RULES),
-    ("norma", Place::RULES),
-    ("regulamento", Place::RULES),
-    ("reglamento", Place::RULES),
-    ("sistema", Place::RULES),
-    ("lei", Place::RULES),
-    ("ley", Place::RULES),
-    ("legal", Place::LAWYERS),
-    ("legal team", Place::LAWYERS),
-    ("legal department", Place::LAWYERS),
-    ("juridico", Place::LAWYERS),
-    ("compliance", Place::LAWYERS),
-    ("compliance team", Place::LAWYERS),
-    ("compliance department", Place::LAWYERS),
-    ("executive", Place::VICE_PRESIDENT),
-    ("executives", Place::VICE_PRESIDENT),
-    ("executive team", Place::VICE_PRESIDENT),
-    ("executivo", Place::VICE_PRESIDENT),
-    ("executiva", Place::VICE_PRESIDENT),
-    ("ejecutivo", Place::VICE_PRESIDENT),
-    ("ejecutiva", Place::VICE_PRESIDENT),
-    ("admin", Place::VICE_PRESIDENT),
-    ("administrator", Place::VICE_PRESIDENT),
-    ("administrador", Place::VICE_PRESIDENT),
-    ("owner", Place::C_SUITE),
-    ("business owner", Place::C_SUITE),
-    ("dono", Place::C_SUITE),
-    ("dona", Place::C_SUITE),
-    ("dueno", Place::C_SUITE),
-    ("duena", Place::C_SUITE),
-    ("proprietario", Place::C_SUITE),
-    ("propietario", Place::C_SUITE),
-    ("c level", Place::C_SUITE),
-    ("c suite", Place::C_SUITE),
-    ("csuite", Place::C_SUITE),
-    ("clevel", Place::C_SUITE),
-    ("chief of staff", Place::HEAD),
-    ("product owner", Place::EMPLOYEE),
-    ("process owner", Place::EMPLOYEE),
-];
-
-/// Titles of several words that may stand inside longer ones; longer ones first.
-const PHRASES: &[(&[&str], Place)] = &[
-    (&["senior", "vice", "president"], Place::SENIOR_VICE_PRESIDENT),
-    (&["executive", "vice", "president"], Place::SENIOR_VICE_PRESIDENT),
-    (&["chief", "executive"], Place::CHIEF_EXECUTIVE),
-    (&["diretor", "executivo"], Place::CHIEF_EXECUTIVE),
-    (&["diretora", "executiva"], Place::CHIEF_EXECUTIVE),
-    (&["director", "ejecutivo"], Place::CHIEF_EXECUTIVE),
-    (&["directora", "ejecutiva"], Place::CHIEF_EXECUTIVE),
-    (&["general", "counsel"], Place::C_SUITE),
-    (&["managing", "director"], Place::C_SUITE),
-    (&["managing", "partner"], Place::C_SUITE),
-    (&["executive", "director"], Place::C_SUITE),
-    (&["director", "general"], Place::C_SUITE),
-    (&["directora", "general"], Place::C_SUITE),
-    (&["diretor", "geral"], Place::C_SUITE),
-    (&["diretora", "geral"], Place::C_SUITE),
-    (&["vice", "president"], Place::VICE_PRESIDENT),
-    (&["vice", "presidente"], Place::VICE_PRESIDENT),
-    (&["general", "manager"], Place::DIRECTOR),
-    (&["gerente", "geral"], Place::DIRECTOR),
-    (&["gerente", "general"], Place::DIRECTOR),
-    (&["account", "executive"], Place::EMPLOYEE),
-    (&["sales", "executive"], Place::EMPLOYEE),
-];
-
-/// Titles of one word.
-const WORDS: &[(&[&str], Place)] = &[
-    (&["board", "shareholders", "conselho", "conselheiro", "conselheira", "junta", "chairman", "chairwoman", "chair"], Place::BOARD),
-    (&["ceo"], Place::CHIEF_EXECUTIVE),
-    (
-        &[
-            "cfo", "coo", "cto", "cio", "ciso", "cmo", "cro", "chro", "cpo", "cso", "cdo", "cao", "clo", "cco", "cxo",
-            "president", "presidente", "presidenta", "founder", "cofounder", "fundador", "fundadora", "socio", "socia",
-        ],
-        Place::C_SUITE,
-    ),
-    (&["svp", "evp"], Place::SENIOR_VICE_PRESIDENT),
-    (&["vp", "vicepresident", "vicepresidente", "vicepresidenta"], Place::VICE_PRESIDENT),
-    (&["director", "diretor", "diretora", "directora", "diretoria"], Place::DIRECTOR),
-    (&["head", "chief", "superintendent", "superintendente"], Place::HEAD),
-    (
-        &[
-            "manager", "management", "mgr", "gerente", "gerencia", "chefe", "chefia", "chefa",
-            "jefe", "jefa", "boss",
-        ],
-        Place::MANAGER,
-    ),
-    (
-        &[
-            "lead", "leader", "supervisor", "supervisora", "coordinator", "coordenador", "coordenadora", "coordinador",
-            "coordinadora", "foreman", "lider", "encarregado", "encarregada", "encargado", "encargada",
-        ],
-        Place::LEAD,
-    ),
-    (
-        &[
-            "employee", "peer", "individual", "staff", "member", "colleague", "worker", "senior", "junior",
-            "user", "engineer", "developer", "analyst", "specialist", "representative", "rep", "agent", "associate",
-            "recruiter", "auditor", "designer", "accountant", "clerk", "operator", "technician", "architect",
-            "consultant", "officer", "counsel", "buyer", "scientist", "programmer", "tester", "seller", "salesperson",
-            "funcionario", "funcionaria", "empregado", "empregada", "colaborador", "colaboradora", "empleado",
-            "empleada", "usuario", "usuaria", "analista", "especialista", "vendedor", "vendedora", "agente",
-            "atendente", "tecnico", "tecnica", "engenheiro", "engenheira", "ingeniero", "ingeniera", "desenvolvedor",
-            "desenvolvedora", "desarrollador", "desarrolladora", "colega", "par", "igual", "consultor", "consultora",
-            "contador", "contadora", "advogado", "advogada", "abogado", "abogada", "comprador", "compradora",
-        ],
-        Place::EMPLOYEE,
-    ),
-];
-
-/// Words that lower whatever else the title says.
-const LOWERED: &[(&[&str], Place)] = &[
-    (&["contractor", "freelancer", "subcontractor", "terceirizado", "terceirizada", "contratista"], Place::CONTRACTOR),
-    (
-        &[
-            "temp", "temporary", "intern", "trainee", "apprentice", "subordinate", "subordinado", "subordinada",
-            "estagiario", "estagiaria", "aprendiz", "becario", "becaria", "practicante", "temporario", "temporal",
-        ],
-        Place::JUNIOR,
-    ),
-];
-
-/// Whoever comes from outside, if the title ends so: a customer, and not a customer success manager.
-const OUTSIDE: &[&str] = &[
-    "guest", "customer", "client", "visitor", "vendor", "supplier", "anonymous", "convidado", "convidada", "cliente",
-    "visitante", "fornecedor", "invitado", "invitada", "proveedor", "external", "externo", "externa", "public",
-];
-
-/// Assistants of somebody: employees, whoever they assist.
-const ASSISTING: &[&str] = &["secretary", "secretario", "secretaria", "aide", "pa"];
-const ASSISTANT: &[&str] = &["assistant", "assistente", "asistente", "auxiliar"];
-const PAST: &[&str] = &["former", "ex", "retired", "antigo", "antiga", "antiguo", "antigua", "past", "previous"];
-const PREPOSITIONS: &[&str] = &["of", "for", "to", "de", "da", "do", "das", "dos", "del", "para", "at", "in", "na", "no"];
-const RAISED: &[&str] = &["senior", "sr", "group"];
-const DEPUTY: &[&str] = &["deputy", "associate", "vice", "sub", "adjunto", "adjunta", "acting", "interim", "interino", "interina"];
 
 /// Where a title stands; it is given folded and trimmed. None for words that name no standing.
 pub(super) fn place(title: &str) -> Option<Place> {
@@ -244,17 +98,15 @@ fn head_place(head: &[&str]) -> Option<Place> {
     if assisting {
         return Some(Place::EMPLOYEE);
     }
-    if let Some((_, place)) = PHRASES.iter().find(|(phrase, _)| head.windows(phrase.len()).any(|part| part == *phrase)) {
+    if let Some((_, place)) = PHRASES.iter().find(|(phrase, _)| head.windows(phrase.len()).any(|part| part == *phrase))
+    {
         return Some(*place);
     }
     if head.contains(&"chief") && head.last() == Some(&"officer") {
         return Some(Place::C_SUITE);
     }
-    let best = WORDS
-        .iter()
-        .filter(|(list, _)| head.iter().any(|word| known(list, word)))
-        .map(|(_, place)| *place)
-        .max()?;
+    let best =
+        WORDS.iter().filter(|(list, _)| head.iter().any(|word| known(list, word))).map(|(_, place)| *place).max()?;
     if !matches!(best.class, Class::Manager) || best.within <= Place::LEAD.within {
         return Some(best);
     }

@@ -100,7 +100,7 @@ pub(super) fn shape(index: usize, fact: &NewFact, partition: &Partition) -> Resu
         (Partition::Capability { .. }, None) => {
             Err(invalid("abstraction", "capability memory holds events, heuristics and strategies; say which"))
         }
-        (Partition::User | Partition::Organization { .. }, Some(_)) => {
+        (Partition::User { .. } | Partition::Organization { .. }, Some(_)) => {
             Err(invalid("abstraction", "only capability memory has abstractions"))
         }
         _ => Ok(()),
@@ -136,7 +136,7 @@ pub(super) fn maturity(index: usize, fact: &NewFact, held: Maturity) -> Result<(
 pub(super) fn authority(
     index: usize,
     fact: &Fact,
-    targets: &[&Fact],
+    named: &[&Fact],
     writer: &Writer,
     rules: &SpaceRules<'_>,
 ) -> Result<(), SpaceRefusal> {
@@ -148,8 +148,8 @@ pub(super) fn authority(
     let (held, name) = roles.max_by_key(|(rank, _)| *rank).unwrap_or((order.unnamed(), "no authority"));
     let claimed = weight(fact, order);
     let declared = claimed.declared;
-    let named = targets.iter().filter(|_| !declared).map(|target| weight(target, order));
-    let beyond = std::iter::once(claimed).chain(named).find(|weight| weight.rank > held);
+    let replaced = named.iter().filter(|_| !declared).map(|fact| weight(fact, order));
+    let beyond = std::iter::once(claimed).chain(replaced).find(|weight| weight.rank > held);
     match beyond {
         Some(weight) => Err(SpaceRefusal::AuthorityExceeded {
             index,

@@ -78,7 +78,7 @@ fn memory(partition: &Partition, source: &Source, order: &AuthorityOrder) -> Mem
     match partition {
         Partition::Capability { .. } => return MemoryType::Capability,
         Partition::Organization { .. } => return MemoryType::Organizational,
-        Partition::User => {}
+        Partition::User { .. } => {}
     }
     let kind = folded(&source.kind);
     let rank = |title: &str| order.rank(title);
@@ -101,9 +101,11 @@ fn memory(partition: &Partition, source: &Source, order: &AuthorityOrder) -> Mem
 /// Whether a fact binds decisions, and how.
 fn constraint(fact: &NewFact, body: &str, plain: &str, order: &AuthorityOrder) -> Option<ConstraintType> {
     let by_source = folded(&fact.source.kind) == "policy"
-        || fact.source.authority.as_deref().is_some_and(|title| {
-            order.rank(title).is_some() && folded(title).trim() == "policy"
-        });
+        || fact
+            .source
+            .authority
+            .as_deref()
+            .is_some_and(|title| order.rank(title).is_some() && folded(title).trim() == "policy");
     let binds = match fact.is_constraint {
         Some(said) => said,
         None => fact.constraint_type.is_some() || by_source || words_bind(body, plain),

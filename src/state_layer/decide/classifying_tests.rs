@@ -25,7 +25,7 @@ fn fact(text: &str) -> NewFact {
 }
 
 fn class(text: &str) -> Class {
-    classify(&fact(text), text, &Partition::User, &AuthorityOrder::default())
+    classify(&fact(text), text, &Partition::User { owner_id: None }, &AuthorityOrder::default())
 }
 
 #[test]
@@ -55,9 +55,16 @@ fn reach_is_read_from_words_with_care() {
         assert_eq!(class(text).scope, scope, "{text}");
     }
     let replacing = NewFact { supersedes: Some(Pointer("x".to_owned())), ..fact("Tentative date June 3") };
-    assert_eq!(classify(&replacing, "Tentative date June 3", &Partition::User, &AuthorityOrder::default()).scope, Global);
+    assert_eq!(
+        classify(&replacing, "Tentative date June 3", &Partition::User { owner_id: None }, &AuthorityOrder::default())
+            .scope,
+        Global
+    );
     let said = NewFact { scope: Some(Global), ..fact("Draft: x") };
-    assert_eq!(classify(&said, "Draft: x", &Partition::User, &AuthorityOrder::default()).scope, Global);
+    assert_eq!(
+        classify(&said, "Draft: x", &Partition::User { owner_id: None }, &AuthorityOrder::default()).scope,
+        Global
+    );
 }
 
 #[test]
@@ -83,7 +90,10 @@ fn constraints_are_read_from_words_with_care() {
         assert_eq!(class(text).constraint, constraint, "{text}");
     }
     let not = NewFact { is_constraint: Some(false), ..fact("must be red") };
-    assert_eq!(classify(&not, "must be red", &Partition::User, &AuthorityOrder::default()).constraint, None);
+    assert_eq!(
+        classify(&not, "must be red", &Partition::User { owner_id: None }, &AuthorityOrder::default()).constraint,
+        None
+    );
 }
 
 #[test]
@@ -103,6 +113,6 @@ fn memory_follows_the_partition_and_then_the_source() {
         ("user", Some("manager"), MemoryType::User),
         ("heuristic", None, MemoryType::Capability),
     ] {
-        assert_eq!(of(kind, authority, &Partition::User), expected, "{kind} {authority:?}");
+        assert_eq!(of(kind, authority, &Partition::User { owner_id: None }), expected, "{kind} {authority:?}");
     }
 }

@@ -51,17 +51,19 @@ fn stepped(space: &mut Space, statements: Vec<Statement>, rules: &LedgerRules) -
 fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> Vec<Changed> {
     let mut all = written(space);
     // A deleted value cannot be read again, so folding anew may tell less than is known. Then only what the new
-    // statements make different is taken over.
+    // statements make different is taken over, with all that hangs together with it.
     let without = space.facts.values().any(Fact::is_deleted).then(|| Ledger::fold(all.clone(), rules));
     all.extend(statements);
     let mut ledger = Ledger::fold(all, rules);
+    let concerned = without.map(|without| concerned(space, &without, &ledger));
+    let outside = |uid: &FactUid| concerned.as_ref().is_some_and(|concerned| !concerned.contains(uid));
     let mut changed = Vec::new();
     for (uid, before) in &space.facts {
-        if without.as_ref().is_some_and(|without| without.facts.get(uid) == ledger.facts.get(uid)) {
-            ledger.facts.remove(uid);
+        let after = ledger.facts.remove(uid);
+        if outside(uid) {
             continue;
         }
-        let Some(mut after) = ledger.facts.remove(uid) else {
+        let Some(mut after) = after else {
             changed.push(Changed { before: Some(before.clone()), after: gone(before), unmade: true });
             continue;
         };
@@ -70,10 +72,43 @@ fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> V
             changed.push(Changed { before: Some(before.clone()), after, unmade: false });
         }
     }
-    let known = |uid: &FactUid| without.as_ref().is_some_and(|without| without.facts.contains_key(uid));
-    let new = ledger.facts.into_iter().filter(|(uid, _)| !known(uid));
+    let new = ledger.facts.into_iter().filter(|(uid, _)| !outside(uid));
     changed.extend(new.map(|(_, after)| Changed { before: None, after, unmade: false }));
     changed
+}
+
+/// The facts that new statements make different, and those that hang together with them: by key, as replaced, as
+/// contested or as derived, before or after.
+fn concerned(space: &Space, without: &Ledger, with: &Ledger) -> BTreeSet<FactUid> {
+    let mut by_key: BTreeMap<&str, Vec<&FactUid>> = BTreeMap::new();
+    let mut linked: BTreeMap<&FactUid, Vec<&FactUid>> = BTreeMap::new();
+    for fact in space.facts.values().chain(with.facts.values()) {
+        by_key.entry(fact.key.as_str()).or_default().push(&fact.uid);
+        let replacing = match &fact.standing {
+            Standing::Superseded { by, .. } => by.as_ref(),
+            Standing::Valid => None,
+        };
+        let bases = fact.depends_on.iter().filter_map(|base| base.uid.as_ref());
+        let contests = fact.contested.iter().map(|contest| &contest.by);
+        for other in replacing.into_iter().chain(bases).chain(contests).chain(&fact.superseded) {
+            linked.entry(&fact.uid).or_default().push(other);
+            linked.entry(other).or_default().push(&fact.uid);
+        }
+    }
+    let every = without.facts.keys().chain(with.facts.keys());
+    let mut open: Vec<&FactUid> = every.filter(|uid| without.facts.get(*uid) != with.facts.get(*uid)).collect();
+    let mut found: BTreeSet<FactUid> = BTreeSet::new();
+    while let Some(uid) = open.pop() {
+        if !found.insert(uid.clone()) {
+            continue;
+        }
+        open.extend(linked.get(uid).into_iter().flatten().copied());
+        for fact in [space.facts.get(uid), with.facts.get(uid)].into_iter().flatten() {
+            // Each key is followed once.
+            open.extend(by_key.remove(fact.key.as_str()).into_iter().flatten());
+        }
+    }
+    found
 }
 
 const BEARS_ELSEWHERE: &str = "with what is known now, what was heard bears on something else";
@@ -86,6 +121,15 @@ fn gone(before: &Fact) -> Fact {
         since: before.at,
     };
     Fact { standing, contested: Vec::new(), review: None, ..before.clone() }
+}
+
+impl Space {
+    /// The statements that made it, as they were made: the inputs of its fold. All of them only if the space was loaded
+    /// as a whole.
+    #[must_use]
+    pub fn statements(&self) -> Vec<Statement> {
+        written(self)
+    }
 }
 
 /// The statements that made a space. A fact made from a reading is not one, unless a fact of its key was deleted: the
@@ -216,7 +260,8 @@ pub(super) fn effects(changed: &[Changed], own: &[FactUid]) -> Effects {
             effects.contested.push(uid.clone());
             effects.reasons.extend(after.contested.last().map(|contest| (uid.clone(), contest.reason.clone())));
         }
-        if after.review.is_some() && before.as_ref().and_then(|before| before.review.as_ref()) != after.review.as_ref() {
+        if after.review.is_some() && before.as_ref().and_then(|before| before.review.as_ref()) != after.review.as_ref()
+        {
             effects.reasons.push((uid.clone(), FALLEN.to_owned()));
             effects.needs_review.push(uid);
         }

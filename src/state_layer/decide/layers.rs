@@ -67,7 +67,7 @@ impl Deciding<'_, '_> {
                 }
                 record.clone()
             }
-            None => self.fresh_record(partition.cloned().unwrap_or(Partition::User)),
+            None => self.fresh_record(partition.cloned().unwrap_or(Partition::User { owner_id: None })),
         };
         space.wider = wider.to_vec();
         space.access = access.clone();
@@ -126,11 +126,19 @@ impl Deciding<'_, '_> {
         Ok(SpaceAnswer::Signal { signal, accepted: true })
     }
 
-    pub(super) fn remove_signal(&mut self, key: &str) -> SpaceAnswer {
-        if self.space.signals.contains_key(key) {
-            self.happen(SpaceEvent::SignalRemoved { space_id: self.space_id.clone(), key: key.to_owned() });
+    pub(super) fn remove_signal(&mut self, key: &str) -> Result<SpaceAnswer, SpaceRefusal> {
+        self.there(self.space.signals.contains_key(key), "signal")?;
+        self.happen(SpaceEvent::SignalRemoved { space_id: self.space_id.clone(), key: key.to_owned() });
+        Ok(SpaceAnswer::Done)
+    }
+
+    /// Refuses to remove what is not there.
+    fn there(&self, there: bool, what: &str) -> Result<(), SpaceRefusal> {
+        match &self.space.record {
+            None => Err(SpaceRefusal::SpaceNotFound),
+            Some(_) if !there => Err(SpaceRefusal::EntryNotFound { what: what.to_owned() }),
+            Some(_) => Ok(()),
         }
-        SpaceAnswer::Done
     }
 
     /// Sets a working item. Those that have expired go.
@@ -170,12 +178,11 @@ impl Deciding<'_, '_> {
         Ok(SpaceAnswer::Item { item })
     }
 
-    pub(super) fn remove_item(&mut self, key: &str) -> SpaceAnswer {
-        if self.space.items.contains_key(key) {
-            let (space_id, key) = (self.space_id.clone(), key.to_owned());
-            self.happen(SpaceEvent::ItemRemoved { space_id, key, reason: "removed".to_owned() });
-        }
-        SpaceAnswer::Done
+    pub(super) fn remove_item(&mut self, key: &str) -> Result<SpaceAnswer, SpaceRefusal> {
+        self.there(self.space.items.contains_key(key), "working item")?;
+        let (space_id, key) = (self.space_id.clone(), key.to_owned());
+        self.happen(SpaceEvent::ItemRemoved { space_id, key, reason: "removed".to_owned() });
+        Ok(SpaceAnswer::Done)
     }
 
     pub(super) fn save_pack(
@@ -212,7 +219,7 @@ impl Deciding<'_, '_> {
 
 fn memory(partition: &Partition) -> &'static str {
     match partition {
-        Partition::User => "user",
+        Partition::User { .. } => "user",
         Partition::Capability { .. } => "capability",
         Partition::Organization { .. } => "organization",
     }

@@ -96,9 +96,9 @@ impl Deciding<'_, '_> {
             SpaceAction::Restore { uid, reason } => self.restore(uid, reason),
             SpaceAction::Delete { uid, reason } => self.delete(uid, reason),
             SpaceAction::SetSignal(signal) => self.set_signal(signal),
-            SpaceAction::RemoveSignal(key) => Ok(self.remove_signal(key)),
+            SpaceAction::RemoveSignal(key) => self.remove_signal(key),
             SpaceAction::SetItem(item) => self.set_item(item),
-            SpaceAction::RemoveItem(key) => Ok(self.remove_item(key)),
+            SpaceAction::RemoveItem(key) => self.remove_item(key),
             SpaceAction::CloseTask { task_id, promote } => self.close(task_id, promote, &operation.writer),
             SpaceAction::SavePack { viewer, as_of, pack } => self.save_pack(viewer, *as_of, pack),
             SpaceAction::Erase => self.erase(),
@@ -114,7 +114,7 @@ impl Deciding<'_, '_> {
     /// Makes the space with the first thing that is put into it: a user's own, unless it was described before.
     fn ensure_space(&mut self) {
         if self.space.record.is_none() {
-            let space = self.fresh_record(Partition::User);
+            let space = self.fresh_record(Partition::User { owner_id: None });
             self.happen(SpaceEvent::SpaceDescribed { space });
         }
     }

@@ -69,7 +69,8 @@ impl Deciding<'_, '_> {
         for item in &kept {
             let next = self.next_time(at);
             at = Some(next);
-            let fact = self.new_fact(&promoted(item, &partition), next, Vec::new(), writer.principal_id.as_ref(), &partition);
+            let fact =
+                self.new_fact(&promoted(item, &partition), next, Vec::new(), writer.principal_id.as_ref(), &partition);
             own.push(fact.uid.clone());
             statements.push(Statement::Fact(fact));
         }

@@ -17,7 +17,7 @@ use crate::state_layer::statement::Statement;
 impl Deciding<'_, '_> {
     /// The partition that facts are written to.
     fn partition(&self) -> Partition {
-        self.space.record.as_ref().map_or(Partition::User, |record| record.partition.clone())
+        self.space.record.as_ref().map_or(Partition::User { owner_id: None }, |record| record.partition.clone())
     }
 
     /// Writes facts, all or none.

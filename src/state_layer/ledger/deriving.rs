@@ -76,24 +76,23 @@ impl Ledger {
     pub(super) fn review(&mut self, uid: &FactUid, since: Timestamp) {
         // Reviews below are taken back first: facts that wait for one another must not keep each other waiting.
         let below = self.below(uid);
-        let known: BTreeMap<FactUid, Timestamp> = below
-            .iter()
-            .filter_map(|uid| Some((uid.clone(), self.facts.get(uid)?.review.as_ref()?.since)))
-            .collect();
-        let mut fallen: BTreeMap<FactUid, Vec<FactUid>> =
-            below.iter().map(|uid| (uid.clone(), Vec::new())).collect();
+        let known: BTreeMap<FactUid, Timestamp> =
+            below.iter().filter_map(|uid| Some((uid.clone(), self.facts.get(uid)?.review.as_ref()?.since))).collect();
+        let mut fallen: BTreeMap<FactUid, Vec<FactUid>> = below.iter().map(|uid| (uid.clone(), Vec::new())).collect();
         let mut open: VecDeque<FactUid> = below.iter().cloned().collect();
         while let Some(next) = open.pop_front() {
             let found = self.fallen_under(&next, &fallen);
             if fallen.get(&next).is_some_and(|before| before.len() != found.len()) {
                 fallen.insert(next.clone(), found);
-                open.extend(self.index.dependents(&next, &self.facts).into_iter().filter(|uid| fallen.contains_key(uid)));
+                open.extend(
+                    self.index.dependents(&next, &self.facts).into_iter().filter(|uid| fallen.contains_key(uid)),
+                );
             }
         }
         for uid in below {
             let bases = fallen.remove(&uid).unwrap_or_default();
-            let review = (!bases.is_empty())
-                .then(|| Review { bases, since: known.get(&uid).copied().unwrap_or(since) });
+            let review =
+                (!bases.is_empty()).then(|| Review { bases, since: known.get(&uid).copied().unwrap_or(since) });
             if self.facts.get(&uid).is_some_and(|fact| fact.review != review) {
                 self.edit(&uid, |fact| fact.review = review);
             }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::inferring;
+use super::{inferring, writing};
 use crate::domain::id::FactUid;
 use crate::state_layer::fact::{Fact, Standing};
 use crate::state_layer::language::folding::plain;
@@ -20,6 +20,10 @@ pub(super) enum Facet {
     PastLabel,
     /// A fact that stands, by the stem that sibling keys share.
     Stem,
+    /// A fact that stands, by the words of its key but those for newer and older.
+    Lineage,
+    /// A fact that stands, by a word of its key.
+    Word,
     /// A fact that stands, by its scope id.
     Scope,
     /// A fact that stands, by a fact it depends on.
@@ -43,7 +47,7 @@ impl Hashed {
         Self(0xcbf2_9ce4_8422_2325).byte(facet as u8)
     }
 
-    fn byte(self, byte: u8) -> Self {
+    pub(super) fn byte(self, byte: u8) -> Self {
         Self((self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
     }
 
@@ -64,8 +68,10 @@ impl Hashed {
 /// The index of a ledger.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Index {
+    /// Sorted as far as the index was made of facts that were there; later ones follow.
     uids: Vec<FactUid>,
-    slots: BTreeMap<FactUid, u32>,
+    sorted: usize,
+    later: BTreeMap<FactUid, u32>,
     /// Hash, time for past names and nothing for others, fact.
     entries: BTreeSet<(u64, i64, u32)>,
 }
@@ -73,24 +79,30 @@ pub(super) struct Index {
 impl Index {
     /// An index of facts as they stand.
     pub(super) fn of(facts: &BTreeMap<FactUid, Fact>) -> Self {
-        let mut index = Self::default();
         let mut entries = Vec::with_capacity(facts.len() * 6);
-        for fact in facts.values() {
-            let slot = index.slot(&fact.uid);
+        for (slot, fact) in (0..u32::MAX).zip(facts.values()) {
             each_entry(fact, |hash, at| entries.push((hash, at, slot)));
         }
         entries.sort_unstable();
-        index.entries = entries.into_iter().collect();
-        index
+        Self {
+            uids: facts.keys().cloned().collect(),
+            sorted: facts.len(),
+            later: BTreeMap::new(),
+            entries: entries.into_iter().collect(),
+        }
     }
 
     fn slot(&mut self, uid: &FactUid) -> u32 {
-        if let Some(slot) = self.slots.get(uid) {
+        let sorted = self.uids.get(..self.sorted).unwrap_or_default();
+        if let Some(slot) = sorted.binary_search(uid).ok().and_then(|slot| u32::try_from(slot).ok()) {
+            return slot;
+        }
+        if let Some(slot) = self.later.get(uid) {
             return *slot;
         }
         let slot = u32::try_from(self.uids.len()).unwrap_or(u32::MAX);
         self.uids.push(uid.clone());
-        self.slots.insert(uid.clone(), slot);
+        self.later.insert(uid.clone(), slot);
         slot
     }
 
@@ -148,7 +160,10 @@ impl Index {
 
 /// The facts of its own space that a fact depends on, as far as they are known.
 pub(super) fn bases(fact: &Fact) -> impl Iterator<Item = &FactUid> {
-    fact.depends_on.iter().filter(|dependency| dependency.space.is_none()).filter_map(|dependency| dependency.uid.as_ref())
+    fact.depends_on
+        .iter()
+        .filter(|dependency| dependency.space.is_none())
+        .filter_map(|dependency| dependency.uid.as_ref())
 }
 
 /// Names of its own space that a fact depends on and that nothing answers to.
@@ -188,5 +203,6 @@ fn each_entry(fact: &Fact, mut file: impl FnMut(u64, i64)) {
     for contest in &fact.contested {
         file(of(Facet::Contester, contest.by.as_str()), 0);
     }
+    writing::each_kinship(&fact.key, |hashed| file(hashed.get(), 0));
     inferring::each_mark(fact, |hashed| file(hashed.get(), 0));
 }

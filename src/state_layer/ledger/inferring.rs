@@ -23,10 +23,38 @@ const COMMON: usize = 8;
 
 /// Words in a key or a source's kind that say that something was derived.
 const DERIVED: &[&str] = &[
-    "derived", "derivation", "computed", "calculated", "calculation", "conclusion", "inferred", "inference", "estimate",
-    "estimated", "estimation", "forecast", "projection", "projected", "derivado", "derivada", "calculado", "calculada",
-    "calculo", "conclusao", "inferido", "inferida", "estimativa", "previsao", "projecao", "estimado", "estimada",
-    "estimacion", "pronostico", "proyeccion", "previsto", "prevista",
+    "derived",
+    "derivation",
+    "computed",
+    "calculated",
+    "calculation",
+    "conclusion",
+    "inferred",
+    "inference",
+    "estimate",
+    "estimated",
+    "estimation",
+    "forecast",
+    "projection",
+    "projected",
+    "derivado",
+    "derivada",
+    "calculado",
+    "calculada",
+    "calculo",
+    "conclusao",
+    "inferido",
+    "inferida",
+    "estimativa",
+    "previsao",
+    "projecao",
+    "estimado",
+    "estimada",
+    "estimacion",
+    "pronostico",
+    "proyeccion",
+    "previsto",
+    "prevista",
 ];
 
 /// Words with which a text says that what follows is no longer valid.
@@ -35,13 +63,34 @@ const INVALIDATED: &[&str] =
 
 /// Weekdays and their short forms, folded, in English, Portuguese and Spanish.
 const WEEKDAYS: &[(&str, u8)] = &[
-    ("monday", 1), ("mon", 1), ("segunda", 1), ("lunes", 1),
-    ("tuesday", 2), ("tue", 2), ("tues", 2), ("terca", 2), ("martes", 2),
-    ("wednesday", 3), ("wed", 3), ("quarta", 3), ("miercoles", 3),
-    ("thursday", 4), ("thu", 4), ("thurs", 4), ("quinta", 4), ("jueves", 4),
-    ("friday", 5), ("fri", 5), ("sexta", 5), ("viernes", 5),
-    ("saturday", 6), ("sat", 6), ("sabado", 6),
-    ("sunday", 7), ("sun", 7), ("domingo", 7),
+    ("monday", 1),
+    ("mon", 1),
+    ("segunda", 1),
+    ("lunes", 1),
+    ("tuesday", 2),
+    ("tue", 2),
+    ("tues", 2),
+    ("terca", 2),
+    ("martes", 2),
+    ("wednesday", 3),
+    ("wed", 3),
+    ("quarta", 3),
+    ("miercoles", 3),
+    ("thursday", 4),
+    ("thu", 4),
+    ("thurs", 4),
+    ("quinta", 4),
+    ("jueves", 4),
+    ("friday", 5),
+    ("fri", 5),
+    ("sexta", 5),
+    ("viernes", 5),
+    ("saturday", 6),
+    ("sat", 6),
+    ("sabado", 6),
+    ("sunday", 7),
+    ("sun", 7),
+    ("domingo", 7),
 ];
 
 /// Whether a fact's value begins with a mark that takes an earlier conclusion back.
@@ -54,9 +103,8 @@ pub(super) fn is_invalidation(fact: &Fact) -> bool {
 
 /// Whether a fact says of itself that it was derived.
 fn says_derived(fact: &Fact) -> bool {
-    let told = |text: &str| {
-        folded(text).split(|sign: char| !sign.is_alphanumeric()).any(|word| DERIVED.contains(&word))
-    };
+    let told =
+        |text: &str| folded(text).split(|sign: char| !sign.is_alphanumeric()).any(|word| DERIVED.contains(&word));
     told(&fact.key) || told(&fact.source.kind)
 }
 
@@ -83,8 +131,8 @@ pub(super) fn each_mark(fact: &Fact, mut file: impl FnMut(Hashed)) {
             file(hashed);
         }
     }
-    for mark in marks(text).into_iter().take(MARKS) {
-        file(Hashed::new(Facet::Value).text(&mark));
+    for mark in marks(text) {
+        file(mark);
     }
 }
 
@@ -92,20 +140,17 @@ fn opening(first: Option<&str>, second: Option<&str>) -> Option<Hashed> {
     Some(Hashed::new(Facet::Opening).plain(first?).text(" ").plain(second?))
 }
 
-/// Numbers without their separators, and weekdays.
-fn marks(text: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for piece in text.split(|sign: char| !sign.is_alphanumeric() && sign != ',' && sign != '.') {
-        let digits: String = piece.chars().filter(char::is_ascii_digit).take(12).collect();
-        if digits.is_empty() {
-            if let Some(day) = weekday(piece) {
-                found.insert(format!("weekday-{day}"));
-            }
-        } else {
-            found.insert(digits);
-        }
+/// Numbers without their separators, and weekdays; the first few of a text.
+fn marks(text: &str) -> impl Iterator<Item = Hashed> {
+    text.split(|sign: char| !sign.is_alphanumeric() && sign != ',' && sign != '.').filter_map(mark).take(MARKS)
+}
+
+fn mark(piece: &str) -> Option<Hashed> {
+    let mut digits = piece.bytes().filter(u8::is_ascii_digit).take(12).peekable();
+    if digits.peek().is_some() {
+        return Some(digits.fold(Hashed::new(Facet::Value), Hashed::byte));
     }
-    found
+    weekday(piece).map(|day| Hashed::new(Facet::Value).text("weekday-").byte(day))
 }
 
 fn weekday(word: &str) -> Option<u8> {
@@ -131,28 +176,33 @@ impl Ledger {
             return;
         }
         let mut found = self.quoted_whole(fact);
-        if says_derived(fact) && fact.depends_on.iter().all(|dependency| dependency.inferred) && !is_invalidation(fact) {
+        if says_derived(fact) && fact.depends_on.iter().all(|dependency| dependency.inferred) && !is_invalidation(fact)
+        {
             found.extend(self.computed_from(fact));
         }
+        found.sort_by(|one, other| later(one, other));
+        found.dedup_by(|one, other| one.uid == other.uid);
+        let found: Vec<FactUid> = found.into_iter().map(|base| base.uid.clone()).collect();
         for base in found {
             self.add_base(uid, &base);
         }
     }
 
     /// Facts whose whole text, of several words, stands in a new one.
-    fn quoted_whole(&self, fact: &Fact) -> Vec<FactUid> {
+    fn quoted_whole(&self, fact: &Fact) -> Vec<&Fact> {
         let text = fact.text();
         let whole = folded(&text);
         let words: Vec<&str> = lexemes(&text).collect();
-        let mut found: Vec<FactUid> = Vec::new();
+        let mut found: Vec<&Fact> = Vec::new();
         for pair in words.windows(2) {
             let Some(hashed) = opening(pair.first().copied(), pair.get(1).copied()) else { continue };
-            for uid in self.index.of_hashed(hashed).take(COMMON) {
+            let filed: Vec<&FactUid> = self.index.of_hashed(hashed).take(COMMON + 1).collect();
+            for uid in filed.iter().copied().filter(|_| filed.len() <= COMMON) {
                 let Some(base) = self.facts.get(uid) else { continue };
                 let quoted = folded(base.text().trim());
                 let longer = whole.len() > quoted.len() && lexemes(&quoted).count() >= QUOTED_WORDS;
-                if longer && may_be_base(base, fact) && !found.contains(uid) && holds(&whole, &quoted) {
-                    found.push(uid.clone());
+                if longer && may_be_base(base, fact) && holds(&whole, &quoted) {
+                    found.push(base);
                 }
             }
         }
@@ -160,32 +210,21 @@ impl Ledger {
     }
 
     /// Facts from whose values those of a derived fact follow.
-    fn computed_from(&self, fact: &Fact) -> Vec<FactUid> {
+    fn computed_from(&self, fact: &Fact) -> Vec<&Fact> {
         let text = beginning(fact);
         let own = values(text);
-        let mut wanted = marks(text);
-        wanted.extend(followed(&own));
+        let mut wanted: Vec<Hashed> = marks(text).collect();
+        wanted.extend(followed(&own).iter().map(|number| Hashed::new(Facet::Value).text(number)));
         let mut candidates: Vec<&Fact> = Vec::new();
-        for mark in &wanted {
-            let hashed = Hashed::new(Facet::Value).text(mark);
-            let filed: Vec<&Fact> = self
-                .index
-                .of_hashed(hashed)
-                .take(COMMON + 1)
-                .filter_map(|uid| self.facts.get(uid))
-                .filter(|base| may_be_base(base, fact))
-                .collect();
+        for hashed in wanted {
+            let filed: Vec<&FactUid> = self.index.of_hashed(hashed).take(COMMON + 1).collect();
             if filed.len() <= COMMON {
-                candidates.extend(filed);
+                let known = filed.into_iter().filter_map(|uid| self.facts.get(uid));
+                candidates.extend(known.filter(|base| may_be_base(base, fact)));
             }
         }
-        candidates.sort_by(|one, other| later(one, other));
-        candidates.dedup_by(|one, other| one.uid == other.uid);
+        candidates.retain(|base| follows(fact, &own, base));
         candidates
-            .into_iter()
-            .filter(|base| follows(fact, &own, base))
-            .map(|base| base.uid.clone())
-            .collect()
     }
 }
 
@@ -258,14 +297,16 @@ fn follows(fact: &Fact, own: &[TypedValue], base: &Fact) -> bool {
     let theirs = values(beginning(base));
     let numbers: Vec<i64> = own.iter().filter_map(whole_number).take(MARKS).collect();
     let computed = theirs.iter().filter_map(whole_number).any(|base| {
-        numbers.iter().enumerate().any(|(index, one)| {
-            numbers.iter().skip(index + 1).any(|other| one != other && makes(*one, *other, base))
-        })
+        numbers
+            .iter()
+            .enumerate()
+            .any(|(index, one)| numbers.iter().skip(index + 1).any(|other| one != other && makes(*one, *other, base)))
     });
     let next_day = theirs.iter().filter_map(month_day).any(|(month, day)| {
         own.iter().filter_map(month_day).any(|(own_month, own_day)| own_month == month && (own_day - day).abs() == 1)
     });
-    let repeats = || theirs.iter().any(|base| own.iter().any(|own| own.kind == base.kind && own.canonical == base.canonical));
+    let repeats =
+        || theirs.iter().any(|base| own.iter().any(|own| own.kind == base.kind && own.canonical == base.canonical));
     let timed = |values: &[TypedValue]| values.iter().any(|value| value.kind == ValueKind::Time);
     computed || next_day || (repeats() && ((timed(own) && timed(&theirs)) || concerns(fact, base)))
 }

@@ -1,9 +1,9 @@
 //! Facts of one key: the newer replaces the older, unless scope or authority forbids or equals disagree.
 
+use super::index::Facet;
 use super::ordering::later;
 use super::standing::Why;
 use super::{Ledger, LedgerRules, Weight, weight};
-use super::index::Facet;
 use crate::domain::id::FactUid;
 use crate::domain::time::Timestamp;
 use crate::state_layer::fact::{Cause, Contest, Fact, FactScope};

@@ -18,9 +18,7 @@ pub(super) fn sorted(mut statements: Vec<Statement>) -> Vec<Statement> {
     let mut ordered = Vec::with_capacity(statements.len());
     let mut tied: Vec<Statement> = Vec::new();
     for statement in statements {
-        let same = tied.last().is_none_or(|last| {
-            last.at() == statement.at() && class(last) == class(&statement)
-        });
+        let same = tied.last().is_none_or(|last| last.at() == statement.at() && class(last) == class(&statement));
         if !same {
             ordered.extend(untied(std::mem::take(&mut tied)));
         }
@@ -43,10 +41,8 @@ fn untied(tied: Vec<Statement>) -> Vec<Statement> {
     if tied.len() < 2 {
         return tied;
     }
-    let mut keyed: Vec<(Digest, String, Statement)> = tied
-        .into_iter()
-        .map(|statement| (content(&statement), last_resort(&statement), statement))
-        .collect();
+    let mut keyed: Vec<(Digest, String, Statement)> =
+        tied.into_iter().map(|statement| (content(&statement), last_resort(&statement), statement)).collect();
     keyed.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()).then_with(|| a.1.cmp(&b.1)));
     named_first(keyed.into_iter().map(|(_, _, statement)| statement).collect())
 }

@@ -20,9 +20,7 @@ impl Ledger {
                 let mut ended: Vec<FactUid> = self
                     .index
                     .of_text(Facet::Scope, scope_id)
-                    .filter(|uid| {
-                        self.facts.get(*uid).is_some_and(|fact| fact.scope_id.as_deref() == Some(scope_id))
-                    })
+                    .filter(|uid| self.facts.get(*uid).is_some_and(|fact| fact.scope_id.as_deref() == Some(scope_id)))
                     .cloned()
                     .collect();
                 ended.sort_unstable();

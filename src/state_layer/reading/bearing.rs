@@ -8,6 +8,8 @@ use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
 use crate::state_layer::language::value::{TypedValue, ValueKind, values};
 
+/// The most words of a value that is not a sentence.
+const SHORT: usize = 3;
 /// How long the same breath is, in seconds.
 const BREATH: u64 = 300;
 
@@ -31,6 +33,10 @@ pub fn bearings_among(reading: &Reading, facts: &[(&Fact, &Prepared)], order: &A
         .filter(|(fact, _)| fact.is_valid() && fact.at <= reading.at && !fact.value.is_null())
         .copied()
         .collect();
+    // Said again is not said anew: how often something is repeated must not matter (specification, test vector 2).
+    if reading.echo.is_some_and(|echo| candidates.iter().any(|(_, prepared)| prepared.echoes.contains(&echo))) {
+        return found;
+    }
     for (at, claim) in reading.claims.iter().enumerate() {
         let Some(bearing) = bearing(at, claim, reading, &candidates, order) else { continue };
         if found.iter().all(|other| other.target != bearing.target) {
@@ -266,6 +272,14 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
     if fit.same && !(claim.act == Act::Revert && fit.former) {
         return None;
     }
+    // What has to be worked out anew is not ended by saying so.
+    if prepared.reviewed && claim.act == Act::Cancel {
+        return None;
+    }
+    let own_slot = fit.old || fit.former || (fit.telling > 0 && fit.missing == 0);
+    if would_lose(claim, prepared) && !own_slot {
+        return None;
+    }
     let cue = claim.cue.as_deref().unwrap_or("statement");
     let worded = claim.new_value.as_ref().is_some_and(|(kind, _)| *kind == ValueKind::Word);
     if fit.former {
@@ -324,6 +338,12 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
     }
 }
 
+/// Whether a few words would take the place of a whole sentence: then they must be about it for sure.
+fn would_lose(claim: &Claim, prepared: &Prepared) -> bool {
+    let worded = claim.new_value.as_ref().is_some_and(|(kind, _)| matches!(kind, ValueKind::Word | ValueKind::Code));
+    worded && claim.act != Act::Cancel && prepared.text.len() > SHORT
+}
+
 /// A claim that names nothing: the one fact that it can mean.
 fn alone<'a>(
     asked: &Asked<'_>,
@@ -349,7 +369,7 @@ fn alone<'a>(
         ([one], _) | (_, [one]) => *one,
         _ => return None,
     };
-    if asked.is_said_by(one.1) || !claim.names.is_empty() {
+    if asked.is_said_by(one.1) || !claim.names.is_empty() || would_lose(claim, one.1) {
         return None;
     }
     Some((one.0, true, 75, "the only fact with a value of this kind"))

@@ -5,6 +5,7 @@ use super::frames::{self, Frame};
 use super::lexicon::Sign;
 use super::words::{Tongue, Word, stem, tongue, words};
 use super::{Act, Claim, RULES_VERSION, Reading, Stance, Utterance, slots, stance};
+use crate::domain::canonical::{Digest, Purpose, hash};
 use crate::domain::id::ReadingId;
 use crate::domain::time::Timestamp;
 use crate::state_layer::fact::FactScope;
@@ -20,6 +21,8 @@ const MAX_ABOUT: usize = 24;
 const MAX_LIST: usize = 8;
 /// The most claims of one utterance.
 const MAX_CLAIMS: usize = 8;
+/// Up to so many words are no sentence that can be said again: they may well be news.
+const ECHO_WORDS: usize = 3;
 /// The most words of an utterance that are read.
 const MAX_WORDS: usize = 400;
 
@@ -85,9 +88,18 @@ pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp
             _ => claims_of(&Clause::all(all, tongue), ruled),
         }
     };
-    let said = utterance.authority.clone();
-    let authority = marks.title.or(said);
-    Reading { reading_id, at: utterance.at, recorded_at, language, stance, authority, claims, rules: RULES_VERSION }
+    // What the caller knows of the speaker is not raised by what the speaker writes.
+    let authority = utterance.authority.clone().or(marks.title);
+    let echo = echo_of(&utterance.text);
+    let at = utterance.at;
+    Reading { reading_id, at, recorded_at, language, stance, authority, claims, echo, rules: RULES_VERSION }
+}
+
+/// A digest of a text of more than a few words, whoever says it and however it is spelled.
+pub(super) fn echo_of(text: &str) -> Option<Digest> {
+    let plain = plain_text(tagged(text).body);
+    let words: Vec<&str> = plain.split(|letter: char| !letter.is_alphanumeric()).filter(|it| !it.is_empty()).collect();
+    (words.len() > ECHO_WORDS).then(|| hash(Purpose::Statement, &[words.join(" ").as_bytes()]))
 }
 
 /// The claims of all sentences, and how the utterance as a whole is meant.

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::language::terms::Language;
 use super::language::value::ValueKind;
+use crate::domain::canonical::Digest;
 use crate::domain::id::{FactUid, ReadingId};
 use crate::domain::time::Timestamp;
 
@@ -117,6 +118,10 @@ pub struct Reading {
     pub authority: Option<String>,
     /// What it claims. Nothing to keep if empty.
     pub claims: Vec<Claim>,
+    /// A digest of the whole of it, by which saying again what was written down before is told from news; none for a
+    /// few words, which may well be news.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub echo: Option<Digest>,
     /// The version of the rules that read it.
     pub rules: u32,
 }

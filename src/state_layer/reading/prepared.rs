@@ -2,8 +2,10 @@
 
 use std::sync::OnceLock;
 
+use super::claims::echo_of;
 use super::slots;
 use super::words::{stem, terms};
+use crate::domain::canonical::Digest;
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
 use crate::state_layer::language::value::{TypedValue, ValueKind, values};
@@ -35,8 +37,12 @@ pub struct Prepared {
     typed: OnceLock<Vec<TypedValue>>,
     /// The stems of the values before it.
     pub(super) former: Vec<Vec<String>>,
+    /// Digests of its value and of those before it, as far as they are sentences.
+    pub(super) echoes: Vec<Digest>,
     /// Whether its value is marked as not final.
     pub(super) tentative: bool,
+    /// Whether its bases have fallen already.
+    pub(super) reviewed: bool,
 }
 
 /// The start of a text, cut between letters.
@@ -72,13 +78,16 @@ impl Prepared {
                 "tentativ" | "draft" | "rascunh" | "borrador" | "propost" | "proposal" | "preliminar" | "preliminary"
             )
         });
+        let former = fact.former.iter().map(|former| start_of(&former.text));
         Self {
             key,
             written: text.to_owned(),
             typed: OnceLock::new(),
             text: stems_of_text,
             former: fact.former.iter().map(|former| stems(&former.text)).collect(),
+            echoes: std::iter::once(text).chain(former).filter_map(echo_of).collect(),
             tentative,
+            reviewed: fact.review.is_some(),
         }
     }
 

@@ -6,7 +6,7 @@
 use super::bearing::fits;
 use super::prepared::Prepared;
 use super::words::stem;
-use super::{Bearing, claims};
+use super::{Bearing, Claim, claims};
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
 
@@ -62,9 +62,9 @@ const OLDER: &[&str] = &[
     "wrong",
 ];
 
-/// A key without its words for newer and older, and how far along its lineage it is.
-fn lineage(key: &str) -> (Vec<String>, u32) {
-    let plain = plain_text(key);
+/// The words of a key in plain letters without those for newer and older at its end, and how far along its lineage it
+/// is.
+fn versioned(plain: &str) -> (Vec<&str>, u32) {
     let mut words: Vec<&str> =
         plain.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let mut version = 100;
@@ -83,48 +83,83 @@ fn lineage(key: &str) -> (Vec<String>, u32) {
         }
         words.pop();
     }
+    (words, version)
+}
+
+/// The words that keys of one lineage have in common, as they are written in the key in plain letters.
+pub(in crate::state_layer) fn lineage_words(plain_key: &str) -> Vec<&str> {
+    versioned(plain_key).0
+}
+
+/// A key without its words for newer and older, and how far along its lineage it is.
+fn lineage(key: &str) -> (Vec<String>, u32) {
+    let plain = plain_text(key);
+    let (words, version) = versioned(&plain);
     (words.into_iter().map(stem).collect(), version)
+}
+
+/// A written fact, read once for comparing it with others.
+pub(in crate::state_layer) struct Rewording<'a> {
+    new: &'a Fact,
+    text: String,
+    stem: Vec<String>,
+    version: u32,
+    corrections: Vec<Claim>,
+}
+
+impl<'a> Rewording<'a> {
+    /// Reads it.
+    pub(in crate::state_layer) fn of(new: &'a Fact) -> Self {
+        let text = new.text();
+        let (stem, version) = lineage(&new.key);
+        let corrections = claims::of_text(&text)
+            .into_iter()
+            .filter(|claim| {
+                let cue = claim.cue.as_deref();
+                matches!(cue, Some("correction" | "not_but" | "no_longer" | "swap" | "instead_of" | "move"))
+            })
+            .map(|claim| Claim { about: claims::terms_of_key(&new.key), ..claim })
+            .collect();
+        Self { new, text, stem, version, corrections }
+    }
+
+    /// Whether it says that an older fact under another key is no longer so.
+    pub(in crate::state_layer) fn restates(&self, old: &Fact) -> Option<Bearing> {
+        let new = self.new;
+        if old.key == new.key || old.uid == new.uid || new.at < old.at || old.text() == self.text {
+            return None;
+        }
+        let bearing = |cue: &str, confidence: u8, reason: &str| Bearing {
+            claim: 0,
+            target: old.uid.clone(),
+            certain: true,
+            confidence,
+            cue: cue.to_owned(),
+            reason: reason.to_owned(),
+            new_value: Some(self.text.clone()),
+        };
+        let (old_stem, old_version) = lineage(&old.key);
+        if old_stem == self.stem {
+            return (self.version > old_version).then(|| bearing("lineage", 95, "a newer version of the same key"));
+        }
+        if self.corrections.is_empty() {
+            return None;
+        }
+        let prepared = Prepared::of(old);
+        self.corrections.iter().find_map(|claim| {
+            let fit = fits(claim, &prepared);
+            let corrects = fit.conflicts && fit.shares_slot && (fit.holds_old || claim.old_value.is_none());
+            let cue = claim.cue.as_deref().unwrap_or("correction");
+            corrects.then(|| bearing(cue, 85, "its text corrects the value of the same slot"))
+        })
+    }
 }
 
 /// Whether a written fact says that an older one under another key is no longer so. Certain if its key is the older
 /// one's in a newer version, or if its text corrects a value of the older one in the same slot.
 #[must_use]
 pub fn restates(old: &Fact, new: &Fact) -> Option<Bearing> {
-    if old.key == new.key || old.uid == new.uid || new.at < old.at || old.text() == new.text() {
-        return None;
-    }
-    let bearing = |cue: &str, confidence: u8, reason: &str| Bearing {
-        claim: 0,
-        target: old.uid.clone(),
-        certain: true,
-        confidence,
-        cue: cue.to_owned(),
-        reason: reason.to_owned(),
-        new_value: Some(new.text()),
-    };
-    let (old_stem, old_version) = lineage(&old.key);
-    let (new_stem, new_version) = lineage(&new.key);
-    if old_stem == new_stem {
-        return (new_version > old_version).then(|| bearing("lineage", 95, "a newer version of the same key"));
-    }
-    let text = new.text();
-    let prepared = Prepared::of(old);
-    let corrects = claims::of_text(&text).into_iter().filter(|claim| {
-        matches!(claim.cue.as_deref(), Some("correction" | "not_but" | "no_longer" | "swap" | "instead_of" | "move"))
-    });
-    for mut claim in corrects {
-        let named = claim.old_value.is_some();
-        claim.about = claims::terms_of_key(&new.key);
-        let fit = fits(&claim, &prepared);
-        if fit.conflicts && fit.shares_slot && (fit.holds_old || !named) {
-            return Some(bearing(
-                claim.cue.as_deref().unwrap_or("correction"),
-                85,
-                "its text corrects the value of the same slot",
-            ));
-        }
-    }
-    None
+    Rewording::of(new).restates(old)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::queue::Queue;
 use super::work::{Work, want};
-use super::{Busy, Committed, Limits, RulesInForce, Submission, Waiting};
+use super::{Busy, Limits, Outcome, RulesInForce, Submitted, Waiting, spaces};
 use crate::domain::id::{ArtifactId, Entropy, TenantId};
 use crate::storage::{Locking, StorageError, Store, Want, rows};
 
@@ -32,7 +32,7 @@ pub(super) struct Line {
 }
 
 /// The outcome of each operation; `None` for what another process holds.
-type Outcomes = Vec<Option<Committed>>;
+type Outcomes = Vec<Option<Outcome>>;
 
 /// A batch whose commit was not answered: what it would have decided, and an entry that tells whether it did.
 struct Doubt {
@@ -142,7 +142,7 @@ impl Line {
     }
 
     /// Whoever was slower sees what the other process wrote when it tries again.
-    async fn alone(&self, submission: &Submission, locking: Locking) -> Result<Outcomes, Failed> {
+    async fn alone(&self, submission: &Submitted, locking: Locking) -> Result<Outcomes, Failed> {
         for _ in 1..CONFLICTS {
             match self.settled(&[submission], locking).await {
                 Err(Failed::Before(StorageError::Conflict)) => {}
@@ -181,7 +181,7 @@ impl Line {
     }
 
     /// An attempt, and if its commit was not answered, what became of it.
-    async fn settled(&self, submissions: &[&Submission], locking: Locking) -> Result<Outcomes, Failed> {
+    async fn settled(&self, submissions: &[&Submitted], locking: Locking) -> Result<Outcomes, Failed> {
         match self.attempt(submissions, locking).await {
             Err(Failed::InDoubt(doubt)) => self.resolve(doubt).await,
             settled => settled,
@@ -215,7 +215,7 @@ impl Line {
     }
 
     /// One transaction: lock, load, read the clock, decide, write, commit.
-    async fn attempt(&self, submissions: &[&Submission], locking: Locking) -> Result<Outcomes, Failed> {
+    async fn attempt(&self, submissions: &[&Submitted], locking: Locking) -> Result<Outcomes, Failed> {
         let wants: Vec<Want> = submissions.iter().copied().map(want).collect();
         let rules = self.rules.now();
         let mut transaction = self.store.begin().await.map_err(Failed::ToBegin)?;
@@ -225,13 +225,15 @@ impl Line {
         }
         let referred = rows::referred(&loaded.rows);
         loaded.rows.extend(transaction.load_more(&referred.principals, &referred.items).await?);
+        let rows = spaces::load(transaction.as_mut(), &wants, &loaded.streams).await?;
         let now = transaction.now().await?;
         let mut work = Work::new(submissions, loaded, now);
+        work.take_spaces(rows);
         let outcomes = {
             // Nothing is awaited while decisions are made. A source that panicked once has no half-changed state.
             let mut entropy = self.entropy.lock().unwrap_or_else(PoisonError::into_inner);
             let mut decide =
-                |(index, submission): (usize, &&Submission)| work.decide(index, submission, &rules, entropy.as_mut());
+                |(index, submission): (usize, &&Submitted)| work.decide(index, submission, &rules, entropy.as_mut());
             submissions.iter().enumerate().map(&mut decide).collect::<Result<Outcomes, _>>()?
         };
         let writes = work.into_writes();
@@ -248,6 +250,6 @@ impl Line {
     }
 }
 
-fn submissions(batch: &[Waiting]) -> Vec<&Submission> {
+fn submissions(batch: &[Waiting]) -> Vec<&Submitted> {
     batch.iter().map(|waiting| &waiting.submission).collect()
 }

@@ -12,6 +12,7 @@
 mod batch;
 mod in_force;
 mod queue;
+mod spaces;
 mod work;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -25,11 +26,14 @@ use crate::domain::id::Entropy;
 use crate::domain::operation::{Answer, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
-use crate::storage::{Claim, StorageError, Store, Tenant};
+use crate::state_layer::operation::{SpaceAnswer, SpaceOperation};
+use crate::storage::request::Request;
+use crate::storage::{Answered, Claim, Refused, StorageError, Store, Tenant};
 
 use batch::Line;
 pub use in_force::RulesInForce;
 use queue::Queue;
+use spaces::stream_of;
 
 /// What is to be decided, and for whom.
 #[derive(Debug, Clone)]
@@ -42,11 +46,33 @@ pub struct Submission {
     pub claim: Option<Claim>,
 }
 
+/// What is to be decided about a fact space, and for whom.
+#[derive(Debug, Clone)]
+pub struct SpaceSubmission {
+    /// Whose.
+    pub tenant: Arc<Tenant>,
+    /// What.
+    pub operation: SpaceOperation,
+    /// The idempotency row that answers a repetition.
+    pub claim: Option<Claim>,
+}
+
+/// A submission of either kind, as it waits.
+#[derive(Debug, Clone)]
+struct Submitted {
+    tenant: Arc<Tenant>,
+    request: Request,
+    claim: Option<Claim>,
+}
+
+/// A decision of either kind.
+type Outcome = Committed<Answered, Refused>;
+
 /// What was decided and is durable.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Committed {
+pub struct Committed<A = Answer, R = Refusal> {
     /// The answer, or why not.
-    pub result: Result<Answer, Refusal>,
+    pub result: Result<A, R>,
     /// When it was decided.
     pub at: Timestamp,
     /// Whether an idempotency row answered.
@@ -116,14 +142,14 @@ impl Default for Limits {
 
 /// What travels with an operation: where its answer goes, and how often another process was in its way.
 struct Waiting {
-    submission: Submission,
-    reply: oneshot::Sender<Result<Committed, Busy>>,
+    submission: Submitted,
+    reply: oneshot::Sender<Result<Outcome, Busy>>,
     skips: u8,
 }
 
 impl Waiting {
     /// The caller may have gone away; what was decided stands.
-    fn reply(self, answer: Result<Committed, Busy>) {
+    fn reply(self, answer: Result<Outcome, Busy>) {
         drop(self.reply.send(answer));
     }
 }
@@ -177,14 +203,37 @@ impl Committer {
 
     /// Queues an operation and waits for its commit. Giving up waiting does not call it off.
     pub async fn submit(&self, submission: Submission) -> Result<Committed, Busy> {
-        let answer = self.queue_and_wait(submission).await;
+        let Submission { tenant, operation, claim } = submission;
+        let Committed { result, at, replayed } = self.decided(tenant, Request::Core(operation), claim).await?;
+        let result = match result {
+            Ok(Answered::Core(answer)) => Ok(answer),
+            Err(Refused::Core(refusal)) => Err(refusal),
+            Ok(Answered::Space(_)) | Err(Refused::Space(_)) => return Err(other_kind()),
+        };
+        Ok(Committed { result, at, replayed })
+    }
+
+    /// Queues an operation on a fact space and waits for its commit.
+    pub async fn submit_space(&self, submission: SpaceSubmission) -> Result<Committed<SpaceAnswer, Refused>, Busy> {
+        let SpaceSubmission { tenant, operation, claim } = submission;
+        let Committed { result, at, replayed } = self.decided(tenant, Request::Space(operation), claim).await?;
+        let result = match result {
+            Ok(Answered::Space(answer)) => Ok(answer),
+            Err(refused) => Err(refused),
+            Ok(Answered::Core(_)) => return Err(other_kind()),
+        };
+        Ok(Committed { result, at, replayed })
+    }
+
+    async fn decided(&self, tenant: Arc<Tenant>, request: Request, claim: Option<Claim>) -> Result<Outcome, Busy> {
+        let answer = self.queue_and_wait(Submitted { tenant, request, claim }).await;
         if let Err(busy) = &answer {
             metrics::counter!("cscp_refused_operations_total", "reason" => busy.reason()).increment(1);
         }
         answer
     }
 
-    async fn queue_and_wait(&self, submission: Submission) -> Result<Committed, Busy> {
+    async fn queue_and_wait(&self, submission: Submitted) -> Result<Outcome, Busy> {
         let (reply, answer) = oneshot::channel();
         let queue = &self.queues[self.line_of(&submission)];
         queue.push(Waiting { submission, reply, skips: 0 })?;
@@ -192,14 +241,17 @@ impl Committer {
     }
 
     /// Operations that name the same conversation, or the same record, stand in the same line.
-    fn line_of(&self, submission: &Submission) -> usize {
+    fn line_of(&self, submission: &Submitted) -> usize {
         if self.queues.len() == 1 {
             return 0;
         }
         // The dedupe key is not what decides, so none is computed.
-        let needs = submission.operation.needs(|_| Digest::from_bytes([0; 32]));
         let mut hasher = DefaultHasher::new();
         submission.tenant.tenant_id.as_str().hash(&mut hasher);
+        let needs = match &submission.request {
+            Request::Core(operation) => operation.needs(|_| Digest::from_bytes([0; 32])),
+            Request::Space(operation) => stream_of(operation),
+        };
         match (needs.streams.first(), &needs.context, needs.items.first(), &needs.command) {
             (Some(stream), ..) => (stream.kind(), stream.key()).hash(&mut hasher),
             (None, Some(context), ..) => context.as_str().hash(&mut hasher),
@@ -227,4 +279,10 @@ impl Committer {
     pub fn stop(&self) {
         self.queues.iter().for_each(|queue| queue.close());
     }
+}
+
+/// An idempotency row holds the answer to another kind of request: keys are digests of route and key, so it cannot be.
+fn other_kind() -> Busy {
+    let what = "an answer of another kind".to_owned();
+    Busy::Storage(StorageError::Inconsistent { table: "claims", what })
 }

@@ -3,27 +3,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{Committed, Submission};
+use super::spaces::{Spaces, stream_of};
+use super::{Committed, Outcome, Submitted};
 use crate::domain::canonical::Digest;
 use crate::domain::decide::{Decision, Rules, decide};
-use crate::domain::event::StreamKey;
+use crate::domain::event::{Evidence, Recorded, StreamKey};
 use crate::domain::id::{Entropy, Ids, TenantId};
 use crate::domain::message::message_key;
+use crate::domain::operation::Operation;
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
 use crate::evidence::entry::{StreamHead, append};
-use crate::storage::{Loaded, Row, StorageError, StoredClaim, Want, Writes, rows};
+use crate::storage::request::Request;
+use crate::storage::{Answered, Loaded, Refused, Row, StorageError, StoredClaim, Want, Writes, rows};
 
 /// What a submission wants locked and loaded.
-pub(super) fn want(submission: &Submission) -> Want {
+pub(super) fn want(submission: &Submitted) -> Want {
     let key = &submission.tenant.key;
-    Want {
-        tenant_id: submission.tenant.tenant_id.clone(),
-        needs: submission.operation.needs(|message| message_key(key, &message.channel, &message.message_id)),
-        claim: submission.claim.map(|claim| claim.key),
-    }
+    let (needs, space) = match &submission.request {
+        Request::Core(operation) => {
+            (operation.needs(|message| message_key(key, &message.channel, &message.message_id)), None)
+        }
+        Request::Space(operation) => (stream_of(operation), Some((operation.space_id.clone(), operation.needs()))),
+    };
+    let claim = submission.claim.map(|claim| claim.key);
+    Want { tenant_id: submission.tenant.tenant_id.clone(), needs, claim, space }
 }
 
 /// The state of one batch in memory.
@@ -31,6 +37,7 @@ pub(super) struct Work {
     now: Timestamp,
     streams: Vec<Option<Vec<StreamKey>>>,
     worlds: BTreeMap<TenantId, World>,
+    spaces: Spaces,
     heads: BTreeMap<(TenantId, StreamKey), StreamHead>,
     claims: BTreeMap<(TenantId, Digest), StoredClaim>,
     moved: BTreeSet<(TenantId, StreamKey)>,
@@ -38,7 +45,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) fn new(submissions: &[&Submission], loaded: Loaded, now: Timestamp) -> Self {
+    pub(super) fn new(submissions: &[&Submitted], loaded: Loaded, now: Timestamp) -> Self {
         let mut worlds: BTreeMap<TenantId, World> = BTreeMap::new();
         for submission in submissions {
             let tenant = &submission.tenant;
@@ -53,6 +60,7 @@ impl Work {
             now,
             streams: loaded.streams,
             worlds,
+            spaces: Spaces::default(),
             heads: loaded.heads.into_iter().map(|(tenant, key, head)| ((tenant, key), head)).collect(),
             claims: loaded.claims.into_iter().map(|(tenant, key, claim)| ((tenant, key), claim)).collect(),
             moved: BTreeSet::new(),
@@ -63,10 +71,10 @@ impl Work {
     pub(super) fn decide(
         &mut self,
         index: usize,
-        submission: &Submission,
+        submission: &Submitted,
         rules: &Rulebook,
         entropy: &mut dyn Entropy,
-    ) -> Result<Option<Committed>, StorageError> {
+    ) -> Result<Option<Outcome>, StorageError> {
         let Some(streams) = self.streams.get(index).cloned().flatten() else { return Ok(None) };
         let tenant_id = &submission.tenant.tenant_id;
         let now = self.not_before_last_entry(tenant_id, &streams);
@@ -76,19 +84,49 @@ impl Work {
         let scope = submission.tenant.policy_scope();
         let rules = rules.rules(&scope);
         let mut ids = Ids::new(now, entropy);
-        let decision = self.decided(submission, &rules, now, &mut ids)?;
-        for recorded in &decision.events {
+        let result = match &submission.request {
+            Request::Core(operation) => {
+                let decision = self.decided(tenant_id, operation, &rules, now, &mut ids)?;
+                self.log(tenant_id, &streams, &decision.events, &rules, now, &mut ids)?;
+                decision.result.map(Answered::Core).map_err(Refused::Core)
+            }
+            Request::Space(operation) => {
+                let Some(world) = self.worlds.get(tenant_id) else { return Err(inconsistent(NO_STATE)) };
+                let (events, result) = self.spaces.decide(world, operation, &rules, now, &mut ids)?;
+                self.log(tenant_id, &streams, &events, &rules, now, &mut ids)?;
+                result.map(Answered::Space).map_err(Refused::Space)
+            }
+        };
+        let hours = rules.policy.pack().retention.idempotency_hours;
+        self.keep_claim(submission, &result, now, hours);
+        Ok(Some(Committed { result, at: now, replayed: false }))
+    }
+
+    /// Chains events to their streams.
+    fn log<E: Evidence>(
+        &mut self,
+        tenant_id: &TenantId,
+        streams: &[StreamKey],
+        events: &[Recorded<E>],
+        rules: &Rules<'_>,
+        now: Timestamp,
+        ids: &mut Ids<'_>,
+    ) -> Result<(), StorageError> {
+        for recorded in events {
             if !streams.contains(&recorded.stream) {
                 return Err(inconsistent("an event of a stream that was not locked"));
             }
-            let head = self.head(tenant_id, &recorded.stream, &mut ids);
-            let entry = append(head, tenant_id, recorded, rules.policy.reference(), now, &mut ids);
+            let head = self.head(tenant_id, &recorded.stream, ids);
+            let entry = append(head, tenant_id, recorded, rules.policy.reference(), now, ids);
             self.writes.entries.push(entry);
             self.moved.insert((tenant_id.clone(), recorded.stream.clone()));
         }
-        let hours = rules.policy.pack().retention.idempotency_hours;
-        self.keep_claim(submission, &decision.result, now, hours);
-        Ok(Some(Committed { result: decision.result, at: now, replayed: false }))
+        Ok(())
+    }
+
+    /// Takes the rows of fact spaces.
+    pub(super) fn take_spaces(&mut self, rows: super::spaces::Loaded) {
+        self.spaces.take(rows);
     }
 
     /// The clock of a stream never runs backwards, whatever the wall clock does.
@@ -97,7 +135,7 @@ impl Work {
         last.map_or(self.now, |last| last.max(self.now))
     }
 
-    fn replay(&self, submission: &Submission, now: Timestamp) -> Option<Committed> {
+    fn replay(&self, submission: &Submitted, now: Timestamp) -> Option<Outcome> {
         let claim = submission.claim?;
         let stored = self.claims.get(&(submission.tenant.tenant_id.clone(), claim.key))?;
         if stored.expires_at <= now {
@@ -106,21 +144,20 @@ impl Work {
         if stored.request.same(&claim.request) {
             return Some(Committed { result: stored.result.clone(), at: stored.at, replayed: true });
         }
-        Some(Committed { result: Err(Refusal::IdempotencyKeyReused), at: now, replayed: false })
+        Some(Committed { result: Err(Refused::Core(Refusal::IdempotencyKeyReused)), at: now, replayed: false })
     }
 
     /// A panic in a decision would be a bug; it costs that one operation an answer, not the server its writer.
     fn decided(
         &mut self,
-        submission: &Submission,
+        tenant_id: &TenantId,
+        operation: &Operation,
         rules: &Rules<'_>,
         now: Timestamp,
         ids: &mut Ids<'_>,
     ) -> Result<Decision, StorageError> {
-        let Some(world) = self.worlds.get_mut(&submission.tenant.tenant_id) else {
-            return Err(inconsistent("no state was loaded for the tenant"));
-        };
-        let run = AssertUnwindSafe(|| decide(world, &submission.operation, rules, now, ids));
+        let Some(world) = self.worlds.get_mut(tenant_id) else { return Err(inconsistent(NO_STATE)) };
+        let run = AssertUnwindSafe(|| decide(world, operation, rules, now, ids));
         catch_unwind(run).map_err(|_| inconsistent("the decision panicked"))
     }
 
@@ -133,13 +170,7 @@ impl Work {
         })
     }
 
-    fn keep_claim(
-        &mut self,
-        submission: &Submission,
-        result: &Result<crate::domain::operation::Answer, Refusal>,
-        now: Timestamp,
-        hours: u32,
-    ) {
+    fn keep_claim(&mut self, submission: &Submitted, result: &Result<Answered, Refused>, now: Timestamp, hours: u32) {
         let Some(claim) = submission.claim else { return };
         let stored = StoredClaim {
             request: claim.request,
@@ -162,10 +193,14 @@ impl Work {
         for (tenant_id, world) in self.worlds {
             rows::changed(world, |row: Row| writes.rows.push((tenant_id.clone(), row)));
         }
+        self.spaces.into_writes(&mut writes);
         writes
     }
 }
 
-fn inconsistent(what: &str) -> StorageError {
+/// A tenant of the batch without a world.
+const NO_STATE: &str = "no state was loaded for the tenant";
+
+pub(super) fn inconsistent(what: &str) -> StorageError {
     StorageError::Inconsistent { table: "decision", what: what.to_owned() }
 }

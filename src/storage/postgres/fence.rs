@@ -6,7 +6,7 @@ use super::rows::failed;
 use crate::storage::StorageError;
 
 /// The tables with rows of tenants. The migrations give each a policy; here it comes into force.
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 17] = [
     "tenants",
     "api_keys",
     "streams",
@@ -21,6 +21,7 @@ const TABLES: [&str; 16] = [
     "principal_roles",
     "frames",
     "claims",
+    "space_records",
     "log_entries",
     "log_payloads",
 ];

@@ -15,6 +15,7 @@ mod rows;
 mod schema;
 mod session;
 mod settings;
+mod spaces;
 mod tables;
 mod transaction;
 mod upkeep;
@@ -35,7 +36,8 @@ use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::id::{
-    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, StreamId, TenantId,
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PackId, SpaceId, StreamId,
+    TenantId,
 };
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
@@ -43,9 +45,11 @@ use crate::domain::principal::Principal;
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
+use crate::state_layer::assembly::SavedPack;
+use crate::state_layer::fact::Fact;
 use crate::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Page, PolicySet, PolicyVersion, PrincipalQuery, StorageError,
-    Store, Tenant, Transaction,
+    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Page, PolicySet, PolicyVersion, PrincipalQuery,
+    SpaceRow, SpaceWant, StorageError, Store, Tenant, Transaction,
 };
 
 pub use self::settings::PostgresSettings;
@@ -260,6 +264,27 @@ impl Store for PostgresStore {
     async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError> {
         let sql = "-- postgres: frame\nSELECT body FROM frames WHERE tenant_id = $1 AND context_frame_id = $2";
         read::one(&self.rest, sql, "frames", tenant_id, id.as_str()).await
+    }
+
+    async fn spaces(&self, wants: &[SpaceWant]) -> Result<Vec<(SpaceId, SpaceRow)>, StorageError> {
+        let Some(tenant_id) = wants.first().map(|want| &want.tenant_id) else { return Ok(Vec::new()) };
+        let rows = self.rest.rows(tenant_id.as_str(), spaces::query(wants)).await?;
+        rows.iter().map(|row| spaces::row(row).map(|(_, space_id, row)| (space_id, row))).collect()
+    }
+
+    async fn facts(
+        &self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        query: &FactQuery,
+    ) -> Result<Page<Fact>, StorageError> {
+        read::facts(&self.rest, tenant_id, space_id, query).await
+    }
+
+    async fn saved_pack(&self, tenant_id: &TenantId, id: &PackId) -> Result<Option<SavedPack>, StorageError> {
+        let sql = "-- postgres: saved_pack
+            SELECT body FROM space_records WHERE tenant_id = $1 AND kind = 'pack' AND record_id = $2";
+        read::one(&self.rest, sql, "space_records", tenant_id, id.as_str()).await
     }
 
     async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError> {

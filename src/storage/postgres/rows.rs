@@ -6,7 +6,7 @@ use sqlx::postgres::PgRow;
 
 use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
-use crate::domain::id::{ArtifactId, ConversationId, KeyId, PrincipalId, StreamId, TenantId};
+use crate::domain::id::{ArtifactId, ConversationId, KeyId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::{EntryBody, Header, LogEntry, Payload, StreamHead};
 use crate::storage::{ApiKey, StorageError, Tenant};
@@ -106,6 +106,7 @@ pub(super) fn stream_key(row: &PgRow) -> Result<StreamKey, StorageError> {
         "conversation" => ConversationId::new(key).map(StreamKey::Conversation).map_err(|e| impossible("streams", &e)),
         "principal" => PrincipalId::new(key).map(StreamKey::Principal).map_err(|e| impossible("streams", &e)),
         "access" => Ok(StreamKey::Access(key)),
+        "fact_space" => SpaceId::new(key).map(StreamKey::FactSpace).map_err(|e| impossible("streams", &e)),
         _ => Err(impossible("streams", &"an unknown kind")),
     }
 }

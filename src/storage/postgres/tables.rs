@@ -87,18 +87,18 @@ pub(super) const PARTS: [(&str, &str); 11] = [
         "payloads_written AS",
         "
         INSERT INTO log_payloads (tenant_id, stream_id, seq, at, conversation_id, context_id, command_id,
-                                  correlation_id, salt, payload)
+                                  correlation_id, space_id, fact_uid, salt, payload)
         SELECT * FROM unnest(
             $65::text[], $66::text[], $67::int8[], $68::int8[], $69::text[], $70::text[], $71::text[], $72::text[],
-            $73::bytea[], $74::text[])",
+            $73::text[], $74::text[], $75::bytea[], $76::text[])",
     ),
     (
         "claims_written AS",
         "
         INSERT INTO claims (tenant_id, claim_key, expires_at, body)
-        SELECT * FROM unnest($75::text[], $76::bytea[], $77::int8[], $78::text[])
+        SELECT * FROM unnest($77::text[], $78::bytea[], $79::int8[], $80::text[])
         ON CONFLICT (tenant_id, claim_key) DO UPDATE SET expires_at = excluded.expires_at, body = excluded.body
-            WHERE claims.expires_at <= $79
+            WHERE claims.expires_at <= $81
         RETURNING 1",
     ),
 ];
@@ -185,6 +185,8 @@ columns!(Payloads {
     context_id: Option<&'a str>,
     command_id: Option<&'a str>,
     correlation_id: Option<&'a str>,
+    space_id: Option<&'a str>,
+    fact_uid: Option<&'a str>,
     salt: &'a [u8],
     payload: &'a str,
 });

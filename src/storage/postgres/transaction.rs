@@ -5,10 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::session::{Session, WAIT};
-use super::{clock, load, lock, write};
-use crate::domain::id::{ArtifactId, ItemId, PrincipalId, TenantId};
+use super::{clock, load, lock, spaces, write};
+use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
 use crate::domain::time::{Clock, Timestamp};
-use crate::storage::{Loaded, Locking, Row, StorageError, Transaction, Want, Writes};
+use crate::storage::{Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Transaction, Want, Writes};
 
 /// A transaction that holds the heads that it has locked.
 pub(super) struct PostgresTransaction {
@@ -59,6 +59,10 @@ impl Transaction for PostgresTransaction {
         load::load_more(&mut self.session, principals, items).await
     }
 
+    async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {
+        self.session.rows(spaces::query(wants)).await?.iter().map(spaces::row).collect()
+    }
+
     async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {
         self.enter(Some(tenant_id)).await?;
         let sql = "-- postgres: has_entry
@@ -78,6 +82,7 @@ impl Transaction for PostgresTransaction {
             Some(now) => now,
             None => self.now().await?,
         };
+        spaces::write(&mut self.session, writes).await?;
         write::write(&mut self.session, writes, now).await
     }
 

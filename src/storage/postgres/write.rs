@@ -15,7 +15,7 @@ use super::tables::{
 };
 use crate::domain::context::ContextRecord;
 use crate::domain::event::LastQuestion;
-use crate::domain::id::{CommandId, ContextId, ConversationId, CorrelationId, TenantId};
+use crate::domain::id::{CommandId, ContextId, ConversationId, CorrelationId, FactUid, SpaceId, TenantId};
 use crate::domain::item::{ItemState, PendingItem};
 use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
@@ -250,6 +250,8 @@ impl<'a> Batch<'a> {
             about.context_id.as_ref().map(ContextId::as_str),
             about.command_id.as_ref().map(CommandId::as_str),
             about.correlation_id.as_ref().map(CorrelationId::as_str),
+            about.space_id.as_ref().map(SpaceId::as_str),
+            about.fact_uid.as_ref().map(FactUid::as_str),
             body.salt.as_bytes(),
             &body.payload,
         ));

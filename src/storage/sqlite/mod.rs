@@ -7,6 +7,7 @@ mod policies;
 mod read;
 mod rows;
 mod schema;
+mod spaces;
 mod upkeep;
 mod write;
 
@@ -23,7 +24,8 @@ use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::id::{
-    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PrincipalId, StreamId, TenantId,
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PackId, PrincipalId, SpaceId,
+    StreamId, TenantId,
 };
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
@@ -31,9 +33,11 @@ use crate::domain::principal::Principal;
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
+use crate::state_layer::assembly::SavedPack;
+use crate::state_layer::fact::Fact;
 use crate::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, Loaded, Locking, Page, PolicySet, PolicyVersion,
-    PrincipalQuery, Row, StorageError, Store, Tenant, Transaction, Want, Writes,
+    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Loaded, Locking, Page, PolicySet, PolicyVersion,
+    PrincipalQuery, Row, SpaceRow, SpaceWant, StorageError, Store, Tenant, Transaction, Want, Writes,
 };
 
 /// Connections for reads. They never wait for the writer: that is what WAL is for.
@@ -106,6 +110,10 @@ impl Transaction for SqliteTransaction {
         load::load_more(&mut self.inner, principals, items).await
     }
 
+    async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {
+        spaces::load(&mut self.inner, wants).await
+    }
+
     async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {
         let sql = "-- sqlite: has_entry\nSELECT 1 FROM log_entries WHERE tenant_id = ? AND artifact_id = ?";
         let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str());
@@ -118,6 +126,7 @@ impl Transaction for SqliteTransaction {
     }
 
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
+        spaces::write(&mut self.inner, writes).await?;
         write::write(&mut self.inner, writes).await
     }
 
@@ -253,6 +262,27 @@ impl Store for SqliteStore {
     async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError> {
         let sql = "-- sqlite: frame\nSELECT body FROM frames WHERE tenant_id = ? AND context_frame_id = ?";
         read::one(&self.readers, sql, "frames", tenant_id, id.as_str()).await
+    }
+
+    async fn spaces(&self, wants: &[SpaceWant]) -> Result<Vec<(SpaceId, SpaceRow)>, StorageError> {
+        let mut connection = self.readers.acquire().await.map_err(unavailable)?;
+        let rows = spaces::load(&mut connection, wants).await?;
+        Ok(rows.into_iter().map(|(_, space_id, row)| (space_id, row)).collect())
+    }
+
+    async fn facts(
+        &self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        query: &FactQuery,
+    ) -> Result<Page<Fact>, StorageError> {
+        read::facts(&self.readers, tenant_id, space_id, query).await
+    }
+
+    async fn saved_pack(&self, tenant_id: &TenantId, id: &PackId) -> Result<Option<SavedPack>, StorageError> {
+        let sql = "-- sqlite: saved_pack
+            SELECT body FROM space_records WHERE tenant_id = ? AND kind = 'pack' AND record_id = ?";
+        read::one(&self.readers, sql, "space_records", tenant_id, id.as_str()).await
     }
 
     async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError> {

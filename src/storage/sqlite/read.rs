@@ -6,15 +6,16 @@ use sqlx::{AssertSqlSafe, SqlitePool};
 use super::rows::{body, entry, unavailable};
 use crate::domain::canonical::Digest;
 use crate::domain::context::ContextRecord;
-use crate::domain::id::TenantId;
+use crate::domain::id::{SpaceId, TenantId};
 use crate::domain::item::PendingItem;
 use crate::domain::lifecycle::Status;
 use crate::domain::message::MessageRecord;
 use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::LogEntry;
+use crate::state_layer::fact::Fact;
 use crate::storage::{
-    ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery, StorageError,
+    ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, MAX_PAGE, Page, Position, PrincipalQuery, StorageError,
 };
 
 /// One value to bind.
@@ -168,6 +169,24 @@ pub(super) async fn principals(
     page(&rows, more, |row| body(row, "principals"), position)
 }
 
+pub(super) async fn facts(
+    pool: &SqlitePool,
+    tenant_id: &TenantId,
+    space_id: &SpaceId,
+    query: &FactQuery,
+) -> Result<Page<Fact>, StorageError> {
+    let select = "-- sqlite: read.facts\nSELECT body FROM space_records WHERE tenant_id = ? AND kind = 'fact'";
+    let mut search = Search::new(select, tenant_id);
+    search.text(" AND space_id = ?", Some(space_id.as_str()));
+    search.text(" AND key = ?", query.key.as_deref());
+    search.text(" AND record_id < ?", query.after.as_ref().map(|position| position.id.as_str()));
+    let order =
+        if query.include_invalid { " ORDER BY record_id DESC" } else { " AND live = 1 ORDER BY record_id DESC" };
+    let (rows, more) = search.page(pool, order, query.limit).await?;
+    let position = |fact: &Fact| Position { micros: 0, id: fact.uid.as_str().to_owned() };
+    page(&rows, more, |row| body(row, "space_records"), position)
+}
+
 /// The columns of an entry with its payload, where that has not been erased.
 macro_rules! select_entries {
     ($name:literal, $from:literal, $rest:literal) => {
@@ -201,7 +220,9 @@ pub(super) async fn entries(
     let by_payload = query.command_id.is_some()
         || query.correlation_id.is_some()
         || query.conversation_id.is_some()
-        || query.context_id.is_some();
+        || query.context_id.is_some()
+        || query.space_id.is_some()
+        || query.fact_uid.is_some();
     let mut search = Search::new(if by_payload { ENTRIES_ABOUT } else { ALL_ENTRIES }, tenant_id);
     search.text(" AND e.artifact_id = ?", query.artifact_id.as_ref().map(crate::domain::id::ArtifactId::as_str));
     search.text(" AND p.command_id = ?", query.command_id.as_ref().map(crate::domain::id::CommandId::as_str));
@@ -211,6 +232,8 @@ pub(super) async fn entries(
         " AND p.conversation_id = ?",
         query.conversation_id.as_ref().map(crate::domain::id::ConversationId::as_str),
     );
+    search.text(" AND p.space_id = ?", query.space_id.as_ref().map(crate::domain::id::SpaceId::as_str));
+    search.text(" AND p.fact_uid = ?", query.fact_uid.as_ref().map(crate::domain::id::FactUid::as_str));
     search.text(" AND p.context_id = ?", query.context_id.as_ref().map(crate::domain::id::ContextId::as_str));
     search.text(" AND e.type = ?", query.kind.as_deref());
     search.time(" AND e.at >= ?", query.from);

@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
-use crate::domain::id::{ArtifactId, ConversationId, KeyId, PrincipalId, StreamId, TenantId};
+use crate::domain::id::{ArtifactId, ConversationId, KeyId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::{EntryBody, Header, LogEntry, Payload, StreamHead};
 use crate::storage::{ApiKey, StorageError, Tenant};
@@ -113,6 +113,7 @@ pub(super) fn head(row: &SqliteRow) -> Result<(StreamKey, StreamHead), StorageEr
         "conversation" => StreamKey::Conversation(ConversationId::new(key).map_err(|e| impossible("streams", &e))?),
         "principal" => StreamKey::Principal(PrincipalId::new(key).map_err(|e| impossible("streams", &e))?),
         "access" => StreamKey::Access(key),
+        "fact_space" => StreamKey::FactSpace(SpaceId::new(key).map_err(|e| impossible("streams", &e))?),
         _ => return Err(impossible("streams", &"an unknown kind")),
     };
     let stream_id = StreamId::parse(&text(row, "c")?).ok_or_else(|| impossible("streams", &"a foreign stream id"))?;

@@ -111,9 +111,9 @@ const LOG_ENTRIES: &str = "
 const LOG_PAYLOADS: &str = "
     -- sqlite: write.log_payloads
     INSERT INTO log_payloads (tenant_id, stream_id, seq, at, conversation_id, context_id, command_id, correlation_id,
-                              salt, payload)
-    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, unhex(value->>8),
-           value->>9 FROM json_each(?1) WHERE true";
+                              space_id, fact_uid, salt, payload)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9,
+           unhex(value->>10), value->>11 FROM json_each(?1) WHERE true";
 
 /// The statements in the order in which they run; within one, `Values` keeps the order of the batch.
 const ORDER: [&str; 15] = [
@@ -310,6 +310,8 @@ fn add_entry(values: &mut Values, entry: &LogEntry) {
         &about.context_id,
         &about.command_id,
         &about.correlation_id,
+        &about.space_id,
+        &about.fact_uid,
         &body.salt,
         &body.payload,
     );

@@ -69,15 +69,18 @@ impl Memory {
             entropy: Spread(seed << 32),
         };
         let now = state["environment"]["now"].as_str().unwrap_or("2025-01-01T00:00:00").to_owned();
-        memory.act(&now, SpaceAction::SetIdentity(Identity {
-            user_id,
-            user_name: string(&who["user_name"]),
-            authority: string(&who["authority"]),
-            department: string(&who["department"]),
-            organization: string(&who["organization"]),
-            communication_style: string(&who["communication_style"]),
-            permissions: Vec::new(),
-        }));
+        memory.act(
+            &now,
+            SpaceAction::SetIdentity(Identity {
+                user_id,
+                user_name: string(&who["user_name"]),
+                authority: string(&who["authority"]),
+                department: string(&who["department"]),
+                organization: string(&who["organization"]),
+                communication_style: string(&who["communication_style"]),
+                permissions: Vec::new(),
+            }),
+        );
         for (key, value) in state["environment"].as_object().into_iter().flatten() {
             memory.signal(key, value, &now);
         }
@@ -140,16 +143,19 @@ impl Memory {
     }
 
     fn item(&mut self, key: &str, item: &Value, at: &str) {
-        self.act(at, SpaceAction::SetItem(WorkingItem {
-            key: key.to_owned(),
-            item_type: string(&item["item_type"]).unwrap_or_else(|| "context".to_owned()),
-            content: item["content"].clone(),
-            priority: i32::try_from(item["priority"].as_i64().unwrap_or(0)).unwrap(),
-            task_id: None,
-            promote_as: None,
-            created_at: instant(at),
-            expires_at: None,
-        }));
+        self.act(
+            at,
+            SpaceAction::SetItem(WorkingItem {
+                key: key.to_owned(),
+                item_type: string(&item["item_type"]).unwrap_or_else(|| "context".to_owned()),
+                content: item["content"].clone(),
+                priority: i32::try_from(item["priority"].as_i64().unwrap_or(0)).unwrap(),
+                task_id: None,
+                promote_as: None,
+                created_at: instant(at),
+                expires_at: None,
+            }),
+        );
     }
 
     fn fact(&mut self, write: &Value, at: &str) {

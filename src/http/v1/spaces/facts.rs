@@ -1,0 +1,188 @@
+//! Changing facts: write one or many, replace, restore, delete.
+
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::factual::{FactBody, stated};
+use super::moment::Moments;
+use super::view::{EffectsWire, FactWire};
+use super::{Done, fact_uid, space_id};
+use crate::http::body::{Body, Object, Size, Wire};
+use crate::http::endpoint::{Endpoint, Route};
+use crate::http::extract::{Call, PathId, PathIds};
+use crate::http::problem::Problem;
+use crate::http::respond::{Reply, unexpected};
+use crate::http::v1::parts::printable;
+use crate::state_layer::fact::{Pointer, Source};
+use crate::state_layer::operation::{NewFact, SpaceAction, SpaceAnswer};
+use crate::storage::Scope;
+
+const WRITE: Endpoint =
+    Endpoint::post("/v1/fact-spaces/{fact_space}/facts", &[Scope::FactWrite]).for_agents().with_key();
+const BATCH: Endpoint =
+    Endpoint::post("/v1/fact-spaces/{fact_space}/facts/batch", &[Scope::FactWrite]).for_agents().with_key();
+const SUPERSEDE: Endpoint =
+    Endpoint::post("/v1/fact-spaces/{fact_space}/facts/{fact_uid}/supersede", &[Scope::FactWrite])
+        .for_agents()
+        .with_key();
+const RESTORE: Endpoint =
+    Endpoint::post("/v1/fact-spaces/{fact_space}/facts/{fact_uid}/restore", &[Scope::FactWrite]).with_key();
+const DELETE: Endpoint = Endpoint::delete("/v1/fact-spaces/{fact_space}/facts/{fact_uid}", &[Scope::FactWrite]);
+
+/// The most facts in a batch.
+const MANY: usize = 500;
+/// The longest reason.
+const REASON: usize = 1024;
+
+/// The routes of this file.
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(WRITE, write),
+        Route::new(BATCH, batch),
+        Route::new(SUPERSEDE, supersede),
+        Route::new(RESTORE, restore),
+        Route::new(DELETE, delete),
+    ]
+}
+
+impl Wire for FactBody {}
+
+/// One fact, and what else changed.
+#[derive(Debug, Serialize)]
+struct WrittenWire {
+    fact: FactWire,
+    effects: EffectsWire,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assumed_time_zone: Option<String>,
+}
+
+/// Many facts, and what else changed.
+#[derive(Debug, Serialize)]
+struct ManyWrittenWire {
+    facts: Vec<FactWire>,
+    effects: EffectsWire,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assumed_time_zone: Option<String>,
+}
+
+async fn write(call: Call, PathId(id): PathId, body: Body<FactBody>) -> Result<Reply, Problem> {
+    let mut moments = Moments::of(&call);
+    let fact = body.typed.fact(&mut moments, "")?;
+    let done = call.decide_space(space_id(&id)?, SpaceAction::Write(vec![fact]), &body.value).await;
+    written(&call, StatusCode::CREATED, done.map_err(alone)?, moments.assumed())
+}
+
+/// A refusal names the fact of a batch; here it is the body.
+fn alone(mut problem: Problem) -> Problem {
+    problem.detail = problem.detail.replace("facts[0].", "").replace("facts[0]", "the fact").into_boxed_str();
+    for error in &mut problem.errors {
+        if let Some(rest) = error.pointer.strip_prefix("/facts/0") {
+            error.pointer = rest.to_owned();
+        }
+    }
+    problem
+}
+
+fn written(call: &Call, status: StatusCode, done: Done, assumed: Option<String>) -> Result<Reply, Problem> {
+    let SpaceAnswer::Facts { mut facts, effects } = done.answer else { return Err(unexpected()) };
+    let fact = facts.pop().ok_or_else(unexpected)?;
+    let (fact, effects) = (FactWire::of(call, fact, Vec::new()), EffectsWire::of(call, effects));
+    let wire = WrittenWire { fact, effects, assumed_time_zone: assumed };
+    Ok(Reply::new(status, &wire)?.replayed(done.replayed))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BatchWire {
+    facts: Vec<Object<FactBody>>,
+}
+
+impl Wire for BatchWire {
+    const SIZE: Size = Size::Batch;
+}
+
+async fn batch(call: Call, PathId(id): PathId, body: Body<BatchWire>) -> Result<Reply, Problem> {
+    let given = body.typed.facts;
+    if given.is_empty() || given.len() > MANY {
+        return Err(Problem::invalid("/facts", format!("must hold 1 to {MANY} facts")));
+    }
+    let mut moments = Moments::of(&call);
+    let facts = given.into_iter().enumerate();
+    let facts: Result<Vec<NewFact>, Problem> =
+        facts.map(|(index, Object(fact))| fact.fact(&mut moments, &format!("/facts/{index}"))).collect();
+    let done = call.decide_space(space_id(&id)?, SpaceAction::Write(facts?), &body.value).await?;
+    let SpaceAnswer::Facts { facts, effects } = done.answer else { return Err(unexpected()) };
+    let wire = ManyWrittenWire {
+        facts: facts.into_iter().map(|fact| FactWire::of(&call, fact, Vec::new())).collect(),
+        effects: EffectsWire::of(&call, effects),
+        assumed_time_zone: moments.assumed(),
+    };
+    Ok(Reply::new(StatusCode::CREATED, &wire)?.replayed(done.replayed))
+}
+
+/// A value in the place of another.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SupersedeWire {
+    value: Value,
+    reason: Option<String>,
+    authority: Option<String>,
+}
+
+impl Wire for SupersedeWire {}
+
+async fn supersede(call: Call, PathIds(id, uid): PathIds, body: Body<SupersedeWire>) -> Result<Reply, Problem> {
+    let (space_id, uid) = (space_id(&id)?, fact_uid(&uid)?);
+    let wire = body.typed;
+    reason(wire.reason.as_ref())?;
+    wire.authority.as_ref().map_or(Ok(()), |authority| printable(authority, "/authority", 256))?;
+    stated(&wire.value, "/value")?;
+    // Key and reach of a fact never change, so they may be read before the lock is held.
+    let old = call.app.service.fact_to_replace(&call.caller, &space_id, &uid).await?;
+    let fact = NewFact {
+        label: None,
+        key: old.key,
+        value: wire.value,
+        source: Source { kind: "state_write".to_owned(), authority: wire.authority, ..Source::default() },
+        at: None,
+        scope: Some(old.scope),
+        scope_id: old.scope_id,
+        memory_type: Some(old.memory_type),
+        abstraction: old.abstraction,
+        is_constraint: None,
+        constraint_type: None,
+        restricted_to: old.restricted_to,
+        supersedes: Some(Pointer(uid.as_str().to_owned())),
+        reason: wire.reason,
+        depends_on: Vec::new(),
+        require_targets: true,
+    };
+    let done = call.decide_space(space_id, SpaceAction::Write(vec![fact]), &body.value).await;
+    written(&call, StatusCode::CREATED, done.map_err(alone)?, None)
+}
+
+fn reason(given: Option<&String>) -> Result<(), Problem> {
+    given.map_or(Ok(()), |reason| printable(reason, "/reason", REASON))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RestoreWire {
+    reason: String,
+}
+
+impl Wire for RestoreWire {}
+
+async fn restore(call: Call, PathIds(id, uid): PathIds, body: Body<RestoreWire>) -> Result<Reply, Problem> {
+    reason(Some(&body.typed.reason))?;
+    let action = SpaceAction::Restore { uid: fact_uid(&uid)?, reason: body.typed.reason };
+    let done = call.decide_space(space_id(&id)?, action, &body.value).await?;
+    written(&call, StatusCode::OK, done, None)
+}
+
+async fn delete(call: Call, PathIds(id, uid): PathIds) -> Result<Reply, Problem> {
+    let action = SpaceAction::Delete { uid: fact_uid(&uid)?, reason: "deleted on request".to_owned() };
+    let done = call.decide_space(space_id(&id)?, action, &Value::Null).await?;
+    written(&call, StatusCode::OK, done, None)
+}

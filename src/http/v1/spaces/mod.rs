@@ -1,0 +1,87 @@
+//! The state layer on the wire: fact spaces, facts, observations, environment, working sets, context packs.
+
+mod describing;
+mod facts;
+mod factual;
+mod layers;
+mod moment;
+mod observations;
+mod packs;
+mod reading;
+mod view;
+
+use serde_json::Value;
+
+use crate::domain::id::{FactUid, SpaceId};
+use crate::http::endpoint::Route;
+use crate::http::extract::Call;
+use crate::http::problem::Problem;
+use crate::http::v1::parts::printable;
+use crate::service::ServiceError;
+use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
+
+/// The routes of these files.
+pub(super) fn routes() -> Vec<Route> {
+    let parts = [
+        describing::routes(),
+        facts::routes(),
+        reading::routes(),
+        layers::routes(),
+        observations::routes(),
+        packs::routes(),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+/// The longest name that a path holds beside the space's.
+const NAME: usize = 256;
+
+/// The space that a path names.
+fn space_id(text: &str) -> Result<SpaceId, Problem> {
+    SpaceId::new(text).map_err(|error| in_path("/fact_space", error.to_string()))
+}
+
+/// A name of the caller's own choosing in the path or the query string.
+fn name(text: String, pointer: &str) -> Result<String, Problem> {
+    let fits = printable(&text, pointer, NAME).is_ok();
+    if fits {
+        return Ok(text);
+    }
+    Err(in_path(pointer, format!("must be 1 to {NAME} bytes of UTF-8 without control characters")))
+}
+
+fn in_path(pointer: &str, problem: String) -> Problem {
+    Problem::field(
+        "invalid_value",
+        "a name in the path or the query string cannot be taken; see errors",
+        pointer,
+        problem,
+    )
+}
+
+/// The fact that a path names.
+fn fact_uid(text: &str) -> Result<FactUid, Problem> {
+    FactUid::parse(text).ok_or_else(|| Problem::not_found("fact"))
+}
+
+/// What was decided.
+struct Done {
+    answer: SpaceAnswer,
+    replayed: bool,
+}
+
+impl Call {
+    /// Has an operation on a space decided. `body` is what an `Idempotency-Key` stands for.
+    async fn decide_space(&self, space_id: SpaceId, action: SpaceAction, body: &Value) -> Result<Done, Problem> {
+        let claim = self.claim(body);
+        let decided = self.app.service.decide_space(&self.caller, space_id, action, claim).await?;
+        let replayed = decided.replayed;
+        match decided.result {
+            Ok(answer) => Ok(Done { answer, replayed }),
+            Err(refused) => {
+                let problem = Problem::from(ServiceError::SpaceRefused(refused));
+                Err(if replayed { problem.header(crate::http::headers::IDEMPOTENT_REPLAYED, "true") } else { problem })
+            }
+        }
+    }
+}

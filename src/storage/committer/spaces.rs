@@ -1,0 +1,205 @@
+//! Fact spaces in a batch: what is loaded of them, and their decisions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::work::inconsistent;
+use crate::domain::decide::Rules;
+use crate::domain::event::{About, Recorded, StreamKey};
+use crate::domain::id::{Ids, RoleName, SpaceId, TenantId};
+use crate::domain::operation::Needs;
+use crate::domain::principal::PrincipalKind;
+use crate::domain::time::Timestamp;
+use crate::domain::world::World;
+use crate::state_layer::authority::AuthorityOrder;
+use crate::state_layer::decide::{SpaceDecision, SpaceRules, decide};
+use crate::state_layer::event::SpaceEvent;
+use crate::state_layer::fact::Fact;
+use crate::state_layer::ledger::LedgerRules;
+use crate::state_layer::operation::{SpaceAnswer, SpaceOperation, WriterStanding};
+use crate::state_layer::refusal::SpaceRefusal;
+use crate::state_layer::space::{Space, SpaceRecord};
+use crate::storage::space::ChangedSpace;
+use crate::storage::{SpaceRow, SpaceWant, StorageError, Transaction, Want, Writes};
+
+/// What an operation on a space locks: its stream, and its writer stands as registered.
+pub(super) fn stream_of(operation: &SpaceOperation) -> Needs {
+    Needs {
+        streams: vec![StreamKey::FactSpace(operation.space_id.clone())],
+        principals: operation.writer.principal_id.iter().cloned().collect(),
+        ..Needs::default()
+    }
+}
+
+/// Rows of spaces, and the spaces of which everything is there.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    rows: Vec<(TenantId, SpaceId, SpaceRow)>,
+    whole: BTreeSet<(TenantId, SpaceId)>,
+}
+
+/// Loads the spaces of a batch whose streams are held. What is stated late is folded in where it belongs, so all of
+/// its space is loaded, in a second step: only the first one tells what is late.
+pub(super) async fn load(
+    transaction: &mut dyn Transaction,
+    wants: &[Want],
+    streams: &[Option<Vec<StreamKey>>],
+) -> Result<Loaded, StorageError> {
+    let held = wants.iter().zip(streams).filter(|(_, streams)| streams.is_some());
+    let wants: Vec<&Want> = held.map(|(want, _)| want).filter(|want| want.space.is_some()).collect();
+    if wants.is_empty() {
+        return Ok(Loaded::default());
+    }
+    let mut rows = transaction.load_spaces(&first_wants(&wants)).await?;
+    let newest = rows.iter().filter_map(|(tenant, space, row)| match row {
+        SpaceRow::Space(record) => Some(((tenant.clone(), space.clone()), record.newest?)),
+        _ => None,
+    });
+    let whole = late(&wants, newest.collect());
+    if !whole.is_empty() {
+        let all = whole.iter().map(|(tenant_id, space_id)| SpaceWant {
+            tenant_id: tenant_id.clone(),
+            space_id: space_id.clone(),
+            live: false,
+            whole: true,
+            named: Vec::new(),
+        });
+        rows.extend(transaction.load_spaces(&all.collect::<Vec<_>>()).await?);
+    }
+    Ok(Loaded { rows, whole })
+}
+
+/// What stands in each space, and what is named in it or in a wider one.
+fn first_wants(wants: &[&Want]) -> Vec<SpaceWant> {
+    let mut asked: BTreeMap<(TenantId, SpaceId), (bool, BTreeSet<String>)> = BTreeMap::new();
+    for want in wants {
+        let Some((space_id, needs)) = &want.space else { continue };
+        let own = asked.entry((want.tenant_id.clone(), space_id.clone())).or_default();
+        own.0 = true;
+        own.1.extend(needs.named.iter().map(|pointer| pointer.0.clone()));
+        for (wider, pointer) in &needs.wider {
+            let wider = asked.entry((want.tenant_id.clone(), wider.clone())).or_default();
+            wider.1.insert(pointer.0.clone());
+        }
+    }
+    let want = |((tenant_id, space_id), (live, named)): ((TenantId, SpaceId), (bool, BTreeSet<String>))| SpaceWant {
+        tenant_id,
+        space_id,
+        live,
+        whole: false,
+        named: named.into_iter().collect(),
+    };
+    asked.into_iter().map(want).collect()
+}
+
+/// Spaces to which something is stated that lies before what was stated there, earlier in this batch included.
+fn late(wants: &[&Want], mut newest: BTreeMap<(TenantId, SpaceId), Timestamp>) -> BTreeSet<(TenantId, SpaceId)> {
+    let mut whole = BTreeSet::new();
+    for want in wants {
+        let Some((space_id, needs)) = &want.space else { continue };
+        let key = (want.tenant_id.clone(), space_id.clone());
+        let last = newest.get(&key).copied();
+        if needs.is_whole(last) {
+            whole.insert(key.clone());
+        }
+        // Nothing that names its time comes after what is stated as of the present: its time is not known yet.
+        let latest = needs.latest.unwrap_or(Timestamp::from_micros(i64::MAX));
+        newest.insert(key, last.map_or(latest, |last| last.max(latest)));
+    }
+    whole
+}
+
+/// The spaces of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Spaces {
+    spaces: BTreeMap<(TenantId, SpaceId), Space>,
+}
+
+impl Spaces {
+    pub(super) fn take(&mut self, loaded: Loaded) {
+        for (tenant_id, space_id, row) in loaded.rows {
+            row.put(self.spaces.entry((tenant_id, space_id)).or_default());
+        }
+        for key in loaded.whole {
+            self.spaces.entry(key).or_default().whole = true;
+        }
+    }
+
+    /// Decides one operation. A panic in a decision would be a bug; it costs that one operation an answer, not the
+    /// server its writer.
+    #[expect(clippy::type_complexity, reason = "events and answer, as in every decision")]
+    pub(super) fn decide(
+        &mut self,
+        world: &World,
+        operation: &SpaceOperation,
+        rules: &Rules<'_>,
+        now: Timestamp,
+        ids: &mut Ids<'_>,
+    ) -> Result<(Vec<Recorded<SpaceEvent>>, Result<SpaceAnswer, SpaceRefusal>), StorageError> {
+        let settings = &rules.policy.pack().state_layer;
+        let rules = SpaceRules {
+            ledger: LedgerRules {
+                order: AuthorityOrder::new(&settings.authority_order),
+                time_sensitive_keys: settings.time_sensitive_keys.clone(),
+            },
+            policy: rules.policy.reference(),
+            writer: writer(world, operation),
+            wider: self.wider(&world.tenant_id, operation),
+            item_ttl_seconds: settings.working_item_seconds,
+        };
+        let space = self.spaces.entry((world.tenant_id.clone(), operation.space_id.clone())).or_default();
+        let run = AssertUnwindSafe(|| decide(space, &operation.space_id, operation, &rules, now, ids));
+        let SpaceDecision { events, result } = catch_unwind(run).map_err(|_| inconsistent("the decision panicked"))?;
+        let recorded = events.into_iter().map(|event| recorded(&operation.space_id, event)).collect();
+        Ok((recorded, result))
+    }
+
+    /// The wider spaces that an operation names, as far as they exist.
+    fn wider(&self, tenant_id: &TenantId, operation: &SpaceOperation) -> Vec<(SpaceRecord, Vec<Fact>)> {
+        let named: BTreeSet<SpaceId> = operation.needs().wider.into_iter().map(|(space_id, _)| space_id).collect();
+        let found = named.into_iter().filter_map(|space_id| {
+            let space = self.spaces.get(&(tenant_id.clone(), space_id))?;
+            Some((space.record.clone()?, space.facts.values().cloned().collect()))
+        });
+        found.collect()
+    }
+
+    /// What events have changed.
+    pub(super) fn into_writes(self, writes: &mut Writes) {
+        for ((tenant_id, space_id), space) in self.spaces {
+            let forgotten =
+                space.facts.values().filter(|fact| fact.value.is_null() && space.touched.facts.contains(&fact.uid));
+            writes.forgotten_facts.extend(forgotten.map(|fact| (tenant_id.clone(), fact.uid.clone())));
+            let changed = ChangedSpace::of(space);
+            if changed.erased {
+                writes.erased_spaces.push((tenant_id.clone(), space_id.clone()));
+            }
+            let rows = changed.rows.into_iter().map(|row| (tenant_id.clone(), space_id.clone(), row));
+            writes.space_rows.extend(rows);
+            let gone = changed.gone.into_iter().map(|(kind, id)| (tenant_id.clone(), space_id.clone(), kind, id));
+            writes.gone_space_rows.extend(gone);
+        }
+    }
+}
+
+/// What the writer may do, as registered. Nobody registered is a junior without roles.
+fn writer(world: &World, operation: &SpaceOperation) -> WriterStanding {
+    let principal = operation.writer.principal_id.as_ref().and_then(|id| world.principals.get(id));
+    principal.filter(|principal| principal.registered).map_or_else(WriterStanding::default, |principal| {
+        WriterStanding {
+            maturity: principal.maturity.unwrap_or_default(),
+            roles: principal.roles.iter().map(RoleName::as_str).map(str::to_owned).collect(),
+            is_person: principal.kind == PrincipalKind::Person,
+        }
+    })
+}
+
+fn recorded(space_id: &SpaceId, event: SpaceEvent) -> Recorded<SpaceEvent> {
+    let fact_uid = match &event {
+        SpaceEvent::FactWritten { fact } => Some(fact.uid.clone()),
+        SpaceEvent::FactChanged { change, .. } => Some(change.uid.clone()),
+        _ => None,
+    };
+    let about = About { space_id: Some(space_id.clone()), fact_uid, ..About::default() };
+    Recorded { stream: StreamKey::FactSpace(space_id.clone()), about, event }
+}

@@ -1,0 +1,235 @@
+//! Rows of fact spaces: between what is stored and a [`Space`].
+//!
+//! One table holds them all, told apart by kind. What is in force is marked `live`, so that loading a space costs what
+//! stands in it and not what once stood.
+
+use crate::domain::time::Timestamp;
+use crate::state_layer::Ruling;
+use crate::state_layer::assembly::SavedPack;
+use crate::state_layer::fact::{Fact, Standing};
+use crate::state_layer::reading::Reading;
+use crate::state_layer::space::{Signal, Space, SpaceRecord, WorkingItem};
+use crate::storage::Position;
+
+/// What a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SpaceRowKind {
+    /// The space's own record.
+    Space,
+    /// A fact.
+    Fact,
+    /// What an utterance was read as.
+    Reading,
+    /// A ruling about facts.
+    Ruling,
+    /// A signal of the environment.
+    Signal,
+    /// An item of the working set.
+    Item,
+    /// A saved pack.
+    Pack,
+}
+
+impl SpaceRowKind {
+    /// Every kind.
+    pub const ALL: [Self; 7] =
+        [Self::Space, Self::Fact, Self::Reading, Self::Ruling, Self::Signal, Self::Item, Self::Pack];
+
+    /// The kind as stored.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Space => "space",
+            Self::Fact => "fact",
+            Self::Reading => "reading",
+            Self::Ruling => "ruling",
+            Self::Signal => "signal",
+            Self::Item => "item",
+            Self::Pack => "pack",
+        }
+    }
+
+    /// The kind with this name.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// A row of a fact space.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "each variant's type is its documentation")]
+#[expect(clippy::large_enum_variant, reason = "rows are moved into the space one by one")]
+pub enum SpaceRow {
+    Space(SpaceRecord),
+    Fact(Fact),
+    Reading(Reading),
+    Ruling(Ruling),
+    Signal(Signal),
+    Item(WorkingItem),
+    Pack(SavedPack),
+}
+
+impl SpaceRow {
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> SpaceRowKind {
+        match self {
+            Self::Space(_) => SpaceRowKind::Space,
+            Self::Fact(_) => SpaceRowKind::Fact,
+            Self::Reading(_) => SpaceRowKind::Reading,
+            Self::Ruling(_) => SpaceRowKind::Ruling,
+            Self::Signal(_) => SpaceRowKind::Signal,
+            Self::Item(_) => SpaceRowKind::Item,
+            Self::Pack(_) => SpaceRowKind::Pack,
+        }
+    }
+
+    /// Its id within its kind and space.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Space(_) => "",
+            Self::Fact(fact) => fact.uid.as_str(),
+            Self::Reading(reading) => reading.reading_id.as_str(),
+            Self::Ruling(ruling) => ruling.ruling_id.as_str(),
+            Self::Signal(signal) => &signal.key,
+            Self::Item(item) => &item.key,
+            Self::Pack(pack) => pack.pack_id.as_str(),
+        }
+    }
+
+    /// Its own time.
+    #[must_use]
+    pub fn at(&self) -> Timestamp {
+        match self {
+            Self::Space(record) => record.created_at,
+            Self::Fact(fact) => fact.at,
+            Self::Reading(reading) => reading.at,
+            Self::Ruling(ruling) => ruling.at,
+            Self::Signal(signal) => signal.observed_at,
+            Self::Item(item) => item.created_at,
+            Self::Pack(pack) => pack.created_at,
+        }
+    }
+
+    /// Whether it is in force.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        match self {
+            Self::Fact(fact) => fact.is_valid(),
+            Self::Space(_) | Self::Signal(_) | Self::Item(_) => true,
+            Self::Reading(_) | Self::Ruling(_) | Self::Pack(_) => false,
+        }
+    }
+
+    /// The names that point to it: a fact's label and key.
+    #[must_use]
+    pub fn names(&self) -> (Option<&str>, Option<&str>) {
+        match self {
+            Self::Fact(fact) => (fact.label.as_ref().map(crate::domain::id::FactLabel::as_str), Some(&fact.key)),
+            _ => (None, None),
+        }
+    }
+
+    /// The fact that came in this one's place.
+    #[must_use]
+    pub fn successor(&self) -> Option<&str> {
+        match self {
+            Self::Fact(Fact { standing: Standing::Superseded { by: Some(by), .. }, .. }) => Some(by.as_str()),
+            _ => None,
+        }
+    }
+
+    /// Its body as stored.
+    #[must_use]
+    pub fn body(&self) -> String {
+        let written = match self {
+            Self::Space(record) => serde_json::to_string(record),
+            Self::Fact(fact) => serde_json::to_string(fact),
+            Self::Reading(reading) => serde_json::to_string(reading),
+            Self::Ruling(ruling) => serde_json::to_string(ruling),
+            Self::Signal(signal) => serde_json::to_string(signal),
+            Self::Item(item) => serde_json::to_string(item),
+            Self::Pack(pack) => serde_json::to_string(pack),
+        };
+        // Every stored type writes as JSON; a body that did not would be refused when it is read.
+        written.unwrap_or_default()
+    }
+
+    /// Reads a body of a kind.
+    pub(super) fn read(kind: SpaceRowKind, body: &str) -> Result<Self, serde_json::Error> {
+        Ok(match kind {
+            SpaceRowKind::Space => Self::Space(serde_json::from_str(body)?),
+            SpaceRowKind::Fact => Self::Fact(serde_json::from_str(body)?),
+            SpaceRowKind::Reading => Self::Reading(serde_json::from_str(body)?),
+            SpaceRowKind::Ruling => Self::Ruling(serde_json::from_str(body)?),
+            SpaceRowKind::Signal => Self::Signal(serde_json::from_str(body)?),
+            SpaceRowKind::Item => Self::Item(serde_json::from_str(body)?),
+            SpaceRowKind::Pack => Self::Pack(serde_json::from_str(body)?),
+        })
+    }
+
+    /// Puts it into a space.
+    pub fn put(self, space: &mut Space) {
+        match self {
+            Self::Space(record) => space.record = Some(record),
+            Self::Fact(fact) => drop(space.facts.insert(fact.uid.clone(), fact)),
+            Self::Reading(reading) => drop(space.readings.insert(reading.reading_id.clone(), reading)),
+            Self::Ruling(ruling) => drop(space.rulings.insert(ruling.ruling_id.clone(), ruling)),
+            Self::Signal(signal) => drop(space.signals.insert(signal.key.clone(), signal)),
+            Self::Item(item) => drop(space.items.insert(item.key.clone(), item)),
+            Self::Pack(pack) => drop(space.packs.insert(pack.pack_id.clone(), pack)),
+        }
+    }
+}
+
+/// What events have changed in a space, as rows to write and rows that go.
+#[derive(Debug, Default)]
+pub(super) struct ChangedSpace {
+    pub(super) erased: bool,
+    pub(super) rows: Vec<SpaceRow>,
+    pub(super) gone: Vec<(SpaceRowKind, String)>,
+}
+
+impl ChangedSpace {
+    pub(super) fn of(mut space: Space) -> Self {
+        let touched = std::mem::take(&mut space.touched);
+        let mut changed = Self { erased: touched.erased, ..Self::default() };
+        changed.rows.extend(space.record.filter(|_| touched.space).map(SpaceRow::Space));
+        let facts = touched.facts.iter().filter_map(|uid| space.facts.remove(uid));
+        changed.rows.extend(facts.map(SpaceRow::Fact));
+        let readings = touched.readings.iter().filter_map(|id| space.readings.remove(id));
+        changed.rows.extend(readings.map(SpaceRow::Reading));
+        let rulings = touched.rulings.iter().filter_map(|id| space.rulings.remove(id));
+        changed.rows.extend(rulings.map(SpaceRow::Ruling));
+        for key in touched.signals {
+            match space.signals.remove(&key) {
+                Some(signal) => changed.rows.push(SpaceRow::Signal(signal)),
+                None => changed.gone.push((SpaceRowKind::Signal, key)),
+            }
+        }
+        for key in touched.items {
+            match space.items.remove(&key) {
+                Some(item) => changed.rows.push(SpaceRow::Item(item)),
+                None => changed.gone.push((SpaceRowKind::Item, key)),
+            }
+        }
+        let packs = touched.packs.iter().filter_map(|id| space.packs.remove(id));
+        changed.rows.extend(packs.map(SpaceRow::Pack));
+        changed
+    }
+}
+
+/// Which facts of a space.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FactQuery {
+    /// Those that no longer stand too.
+    pub include_invalid: bool,
+    /// With this key.
+    pub key: Option<String>,
+    /// Where the page begins.
+    pub after: Option<Position>,
+    /// At most so many.
+    pub limit: u32,
+}

@@ -1,0 +1,142 @@
+//! Fact spaces: loading, reading and writing their rows.
+
+use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection};
+
+use super::rows::{Rows, impossible, tenant_id, text, unavailable};
+use crate::domain::id::{SpaceId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
+
+/// What stands in some spaces, all of some, and in some the facts that are named: by uid; by label or key the newest
+/// that no longer stands, with those that came in its place. What stands is there already.
+const LOAD: &str = "
+    -- sqlite: spaces.load
+    WITH RECURSIVE
+    names (tenant_id, space_id, name) AS (
+        SELECT value->>0, value->>1, value->>2 FROM json_each(?3)
+    ), named (tenant_id, space_id, record_id) AS (
+        SELECT tenant_id, space_id, name FROM names
+        UNION
+        SELECT n.tenant_id, n.space_id, (SELECT r.record_id FROM space_records AS r
+            WHERE r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.label = n.name
+            ORDER BY r.at DESC, r.record_id DESC LIMIT 1) FROM names AS n
+        UNION
+        SELECT n.tenant_id, n.space_id, (SELECT r.record_id FROM space_records AS r
+            WHERE r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.key = n.name
+            ORDER BY r.at DESC, r.record_id DESC LIMIT 1) FROM names AS n
+        UNION
+        SELECT r.tenant_id, r.space_id, r.successor FROM named AS n
+            CROSS JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id
+            AND r.kind = 'fact' AND r.record_id = n.record_id AND r.successor IS NOT NULL
+    )
+    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM json_each(?1) AS w
+        CROSS JOIN space_records AS r ON r.tenant_id = w.value->>0 AND r.space_id = w.value->>1 AND r.live = 1
+    UNION ALL
+    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM json_each(?2) AS w
+        CROSS JOIN space_records AS r ON r.tenant_id = w.value->>0 AND r.space_id = w.value->>1 AND r.kind <> 'pack'
+    UNION ALL
+    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM named AS n
+        CROSS JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'fact'
+        AND r.record_id = n.record_id
+    UNION ALL
+    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
+        CROSS JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'";
+
+const ERASE: [&str; 2] = [
+    "-- sqlite: spaces.erase
+    DELETE FROM space_records WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
+    "-- sqlite: spaces.erase_payloads
+    DELETE FROM log_payloads WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
+];
+
+const FORGET: &str = "
+    -- sqlite: spaces.forget_facts
+    DELETE FROM log_payloads WHERE (tenant_id, fact_uid) IN (SELECT value->>0, value->>1 FROM json_each(?1))";
+
+const REMOVE: &str = "
+    -- sqlite: spaces.remove
+    DELETE FROM space_records WHERE (tenant_id, space_id, kind, record_id) IN
+        (SELECT value->>0, value->>1, value->>2, value->>3 FROM json_each(?1))";
+
+const WRITE: &str = "
+    -- sqlite: spaces.write
+    INSERT INTO space_records (tenant_id, space_id, kind, record_id, at, live, label, key, successor, body)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9
+        FROM json_each(?1) WHERE true
+    ON CONFLICT (tenant_id, space_id, kind, record_id) DO UPDATE SET
+        at = excluded.at, live = excluded.live, successor = excluded.successor, body = excluded.body";
+
+/// Loads what is wanted of fact spaces.
+pub(super) async fn load(
+    connection: &mut SqliteConnection,
+    wants: &[SpaceWant],
+) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {
+    let (mut live, mut whole, mut names) = (Rows::default(), Rows::default(), Rows::default());
+    for want in wants {
+        let space = (&want.tenant_id, &want.space_id);
+        if want.whole {
+            whole.add(&space);
+        } else if want.live {
+            live.add(&space);
+        }
+        want.named.iter().for_each(|name| names.add(&(space.0, space.1, name)));
+    }
+    let query = sqlx::query(LOAD).bind(live.into_array()).bind(whole.into_array()).bind(names.into_array());
+    let rows = query.fetch_all(connection).await.map_err(unavailable)?;
+    rows.iter().map(row).collect()
+}
+
+fn row(row: &SqliteRow) -> Result<(TenantId, SpaceId, SpaceRow), StorageError> {
+    let space_id = SpaceId::new(text(row, "space_id")?).map_err(|error| impossible("space_records", &error))?;
+    let kind: String = row.try_get("kind").map_err(unavailable)?;
+    let kind = SpaceRowKind::parse(&kind).ok_or_else(|| impossible("space_records", &"an unknown kind"))?;
+    let body: &str = row.try_get("body").map_err(unavailable)?;
+    // serde's own text may quote the value, so only its place is kept.
+    let read = SpaceRow::read(kind, body);
+    let read =
+        read.map_err(|error| impossible("space_records", &format!("its body ends at column {}", error.column())));
+    Ok((tenant_id(row)?, space_id, read?))
+}
+
+/// Writes what a batch changed in fact spaces; what goes, goes first.
+pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) -> Result<(), StorageError> {
+    let erased = || writes.erased_spaces.iter();
+    for sql in ERASE {
+        change(connection, sql, erased()).await?;
+    }
+    change(connection, FORGET, writes.forgotten_facts.iter()).await?;
+    let gone = writes.gone_space_rows.iter().map(|(tenant, space, kind, id)| (tenant, space, kind.as_str(), id));
+    change(connection, REMOVE, gone).await?;
+    let rows = writes.space_rows.iter().map(|(tenant, space, row)| {
+        let (label, key) = row.names();
+        let at = Timestamp::as_micros(row.at());
+        (
+            tenant,
+            space,
+            row.kind().as_str(),
+            row.id(),
+            at,
+            u8::from(row.is_live()),
+            label,
+            key,
+            row.successor(),
+            row.body(),
+        )
+    });
+    change(connection, WRITE, rows).await
+}
+
+async fn change<T: Serialize>(
+    connection: &mut SqliteConnection,
+    sql: &'static str,
+    rows: impl Iterator<Item = T>,
+) -> Result<(), StorageError> {
+    let mut array = Rows::default();
+    rows.for_each(|row| array.add(&row));
+    if array.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(sql).bind(array.into_array()).execute(connection).await.map(drop).map_err(unavailable)
+}

@@ -1,0 +1,128 @@
+//! What was deleted is gone from every row and from the log, and the log still verifies. Evidence of spaces.
+
+use cscp::domain::operation::CredentialKind;
+use cscp::service::verify_tenant;
+use cscp::storage::Scope;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::house::{House, fresh};
+use crate::spaces::{at, pack, write, written};
+
+const CANARY: &str = "CANARY7f3a";
+const NOWHERE: [&str; 0] = [];
+
+async fn sound(house: &House) -> u64 {
+    let report = verify_tenant(house.store.as_ref(), &"a".to_owned().try_into().unwrap()).await.unwrap();
+    assert!(report.broken.is_empty(), "{:?}", report.broken);
+    report.erased
+}
+
+/// Everywhere in the database where a text stands.
+async fn places(house: &House, text: &str) -> Vec<String> {
+    let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let rows = house.rows().await;
+    assert!(rows.len() > 5);
+    let holding = rows.into_iter().filter(|row| row.contains(text) || row.to_lowercase().contains(&hex));
+    holding.map(|row| row.chars().filter(|c| !c.is_control()).take(400).collect()).collect()
+}
+
+/// Facts, a pack, a reading and what else can hold a value, around a fact that is to go. Its uid.
+async fn spread(house: &House, client: &Client, space: &str) -> String {
+    let base = json!({"id": "A", "key": "address", "value": format!("{CANARY} street 12")});
+    let uid = write(client, space, base).await.text("/fact/uid");
+    written(client, space, "colour", "blue").await;
+    let saved = pack(client, space, json!({"query": "address?", "save_frame": true})).await.expect(201);
+    assert!(saved.text("/context").contains(CANARY));
+    house.wait(1);
+    write(client, space, json!({"key": "address", "value": "Main street 1", "supersedes": "A"})).await;
+    uid
+}
+
+#[tokio::test]
+async fn a_deleted_fact_leaves_no_value_and_a_log_that_verifies() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let uid = spread(&house, &client, "s").await;
+    assert!(!places(&house, CANARY).await.is_empty());
+    assert_eq!(sound(&house).await, 0);
+    let path = at("s", &format!("/facts/{uid}"));
+    let gone = client.ask("DELETE", &path).send().await.expect(200);
+    assert_eq!((&gone.body["fact"]["value"], &gone.body["fact"]["deleted"]), (&Value::Null, &json!(true)));
+    assert_eq!(places(&house, CANARY).await, NOWHERE);
+    assert!(sound(&house).await > 0);
+    let read = client.get(&path).await.expect(200).body;
+    assert_eq!((&read["value"], &read["is_valid"]), (&Value::Null, &json!(false)));
+    assert_eq!(client.get(&at("s", "/current/address")).await.expect(200).text("/value"), "Main street 1");
+    let text = pack(&client, "s", json!({"include_superseded": true})).await.expect(200).text("/context");
+    assert!(!text.contains(CANARY) && text.contains("blue"));
+    // What comes late is folded in without bringing it back.
+    let late = json!({"key": "size", "value": 42, "effective_at": "2020-01-01T00:00:00Z"});
+    write(&client, "s", late).await;
+    assert_eq!(places(&house, CANARY).await, NOWHERE);
+    assert_eq!(client.get(&path).await.expect(200).body["deleted"], true);
+}
+
+#[tokio::test]
+async fn an_erased_space_leaves_nothing_and_another_of_its_name_begins_anew() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let space = fresh("space");
+    spread(&house, &client, &space).await;
+    client.put(&at(&space, "/identity"), json!({"user_id": CANARY, "user_name": CANARY})).await.expect(200);
+    client.put(&at(&space, "/environment/weather"), json!({"value": CANARY})).await.expect(200);
+    client.put(&at(&space, "/working-set/step"), json!({"content": CANARY})).await.expect(200);
+    let said = json!({"fact_space": space, "text": format!("Actually the address is {CANARY} avenue 7")});
+    client.post("/v1/observations", said).await.expect(200);
+    let other = written(&client, "other", "colour", "blue").await;
+    client.ask("DELETE", &at(&space, "")).send().await.expect(200);
+    assert_eq!(places(&house, CANARY).await, NOWHERE);
+    assert!(sound(&house).await > 0);
+    client.get(&at("other", &format!("/facts/{other}"))).await.expect(200);
+    written(&client, &space, "colour", "red").await;
+    assert_eq!(client.get(&at(&space, "/facts")).await.expect(200).body["facts"].as_array().unwrap().len(), 1);
+    sound(&house).await;
+}
+
+#[tokio::test]
+async fn evidence_is_found_by_space_and_fact_and_shows_values_to_those_who_may_see_them() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let uid = spread(&house, &client, "s").await;
+    written(&client, "elsewhere", "k", "v").await;
+    client.put(&at("s", "/identity"), json!({"user_id": CANARY})).await.expect(200);
+    client.put(&at("s", "/environment/weather"), json!({"value": CANARY})).await.expect(200);
+    client.put(&at("s", "/working-set/step"), json!({"content": CANARY, "task_id": CANARY})).await.expect(200);
+    let reader = async |scopes: &[Scope]| house.client("a", CredentialKind::Auditor, Some(scopes), None).await;
+    let covered = reader(&[Scope::EvidenceRead]).await;
+    let raw = reader(&[Scope::EvidenceRead, Scope::OocRaw]).await;
+    let query = async |client: &Client, body: Value| client.post("/v1/evidence/query", body).await.expect(200).body;
+    let seen = query(&covered, json!({"fact_space": "s"})).await;
+    let types: Vec<&str> =
+        seen["items"].as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect();
+    for wanted in [
+        "fact_space.described",
+        "fact_space.identity_set",
+        "fact.written",
+        "fact.superseded",
+        "context_pack.saved",
+        "environment.set",
+        "working_set.set",
+    ] {
+        assert!(types.contains(&wanted), "{wanted}: {types:?}");
+    }
+    assert!(!seen.to_string().contains(CANARY), "{seen:#}");
+    assert_eq!(seen["redaction"], json!({"level": "redacted", "applied": ["facts:hide"]}));
+    assert!(seen["items"].as_array().unwrap().iter().all(|item| item["space_id"] == "s"));
+    assert!(query(&raw, json!({"fact_space": "s"})).await.to_string().contains(CANARY));
+    let of_fact = query(&covered, json!({"fact_space": "s", "fact_uid": uid})).await;
+    let types: Vec<&str> =
+        of_fact["items"].as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["fact.written", "fact.superseded"]);
+    let artifact = of_fact["items"][0]["artifact_id"].as_str().unwrap();
+    let one = covered.get(&format!("/v1/evidence/artifacts/{artifact}")).await.expect(200);
+    assert!(!one.body.to_string().contains(CANARY));
+    assert_eq!(query(&covered, json!({"fact_space": "nowhere"})).await["items"], json!([]));
+    let bad = covered.ask("POST", "/v1/evidence/query").json(&json!({"fact_space": "5511999990000"})).send().await;
+    bad.problem(422, "invalid_value");
+}

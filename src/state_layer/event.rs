@@ -45,7 +45,6 @@ pub struct FactChange {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "events are made, folded and written one by one, never kept in bulk")]
 pub enum SpaceEvent {
     /// A space was made or described anew.
     SpaceDescribed {

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::ledger_support::{World, label, new_fact};
 
+#[expect(clippy::disallowed_methods, reason = "tests have no configuration of their own; this is where it is read")]
 fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os("CSCP_STATEBENCH")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/statebench"), PathBuf::from)
@@ -284,7 +285,11 @@ fn what_is_stripped_of_pointers_is_still_seen() {
         all[1] += seen.difference(&dead).count();
         all[2] += dead.difference(&seen).count();
     }
-    println!("stripped, without brutal_realistic: right {}, wrong {}, missed {}", all[0], all[1], all[2]);
+    let [right, wrong, missed] = all;
+    println!("stripped, without brutal_realistic: right {right}, wrong {wrong}, missed {missed}");
+    if right + missed > 0 {
+        assert!(right * 100 >= 95 * (right + wrong) && right * 100 >= 97 * (right + missed), "{all:?}");
+    }
 }
 
 #[test]
@@ -313,16 +318,14 @@ fn any_order_of_arrival_gives_the_same_facts() {
         content.sort();
         content
     };
-    for timeline in timelines().into_iter().step_by(7) {
+    for timeline in timelines().into_iter().step_by(11) {
         let until = last_query(&timeline);
         let mut sorted = timeline.clone();
         let mut events: Vec<Value> = timeline["events"].as_array().unwrap().iter().take(until).cloned().collect();
         events.reverse();
         sorted["events"] = Value::Array(events);
         let [one, other] = [&timeline, &sorted].map(|timeline| content(&replayed(timeline, As::Published, until)));
-        if one != other {
-            panic!("{}\n{one:#?}\n{other:#?}", timeline["id"]);
-        }
+        assert_eq!(one, other, "{}", timeline["id"]);
     }
 }
 

@@ -55,11 +55,11 @@ fn a_write_tells_what_it_did() {
         },
         NewFact { supersedes: pointer("unheard"), ..new_fact("other", "x") },
     ]);
-    assert_eq!(effects.superseded, [old.uid.clone()]);
-    assert_eq!(effects.needs_review, [quote.uid.clone()]);
+    assert_eq!(effects.superseded, std::slice::from_ref(&old.uid));
+    assert_eq!(effects.needs_review, std::slice::from_ref(&quote.uid));
     assert_eq!(effects.unresolved, [Pointer("unheard".to_owned())]);
     assert!(effects.reasons.contains(&(old.uid.clone(), "supplier wrote".to_owned())));
-    assert_eq!(new[0].superseded, [old.uid.clone()]);
+    assert_eq!(new[0].superseded, std::slice::from_ref(&old.uid));
     let old = &world.all()[&old.uid];
     assert!(
         matches!(&old.standing, Standing::Superseded { cause: Cause::Pointer, by: Some(by), .. } if *by == new[0].uid)

@@ -23,9 +23,8 @@ fn replacing(name: &str, mut fact: Fact) -> Fact {
 }
 
 fn based_on(names: &[&str], mut fact: Fact) -> Fact {
-    let named =
-        |name: &&str| Dependency { pointer: Pointer((*name).to_owned()), space: None, uid: None, inferred: false };
-    fact.depends_on = names.iter().map(named).collect();
+    let on = |name: &&str| Dependency { pointer: Pointer((*name).to_owned()), space: None, uid: None, inferred: false };
+    fact.depends_on = names.iter().map(on).collect();
     fact
 }
 

@@ -55,7 +55,7 @@ fn check_reviews(facts: &BTreeMap<FactUid, Fact>) {
                 continue;
             }
             if facts[&base].is_valid() {
-                open.extend(bases(&facts[&base]))
+                open.extend(bases(&facts[&base]));
             } else {
                 fallen.insert(base);
             }

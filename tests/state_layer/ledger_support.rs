@@ -14,7 +14,7 @@ use cscp::state_layer::operation::{
     Effects, NewFact, SpaceAction, SpaceAnswer, SpaceOperation, Writer, WriterStanding,
 };
 use cscp::state_layer::refusal::SpaceRefusal;
-use cscp::state_layer::space::{Space, SpaceRecord};
+use cscp::state_layer::space::{Space, SpaceRecord, Touched};
 use serde_json::Value;
 
 /// Bytes that differ each time and are the same in each run.
@@ -93,10 +93,14 @@ pub fn new_fact(key: &str, value: &str) -> NewFact {
     }
 }
 
+/// For a member that may be missing.
+#[expect(clippy::unnecessary_wraps, reason = "it stands where an option is asked for")]
 pub fn pointer(name: &str) -> Option<Pointer> {
     Some(Pointer(name.to_owned()))
 }
 
+/// For a member that may be missing.
+#[expect(clippy::unnecessary_wraps, reason = "it stands where an option is asked for")]
 pub fn label(text: &str) -> Option<FactLabel> {
     Some(FactLabel::new(text).unwrap())
 }
@@ -206,7 +210,7 @@ impl World {
 
     /// Writes what was touched and no more.
     fn store(&mut self, decision: &SpaceDecision) {
-        assert_eq!(decision.result.is_err() || decision.events.is_empty(), self.space.touched == Default::default());
+        assert_eq!(decision.result.is_err() || decision.events.is_empty(), self.space.touched == Touched::default());
         self.kept.record.clone_from(&self.space.record);
         for uid in &self.space.touched.facts {
             match self.space.facts.get(uid) {
@@ -220,7 +224,7 @@ impl World {
         for id in &self.space.touched.rulings {
             self.kept.rulings.insert(id.clone(), self.space.rulings[id].clone());
         }
-        self.space.touched = Default::default();
+        self.space.touched = Touched::default();
     }
 
     /// All facts, loaded or not.

@@ -144,12 +144,12 @@ pub(super) fn authority(
         return Ok(());
     }
     let order = &rules.ledger.order;
-    let roles = rules.writer.roles.iter().filter_map(|role| Some((order.rank(role)?, role.as_str())));
-    let (held, name) = roles.max_by_key(|(rank, _)| *rank).unwrap_or((order.unnamed(), "no authority"));
-    let claimed = weight(fact, order);
-    let declared = claimed.declared;
+    let ranked = rules.writer.roles.iter().filter_map(|role| Some((order.rank(role)?, role.as_str())));
+    let (held, name) = ranked.max_by_key(|(rank, _)| *rank).unwrap_or((order.unnamed(), "no authority"));
+    let own = weight(fact, order);
+    let declared = own.declared;
     let replaced = named.iter().filter(|_| !declared).map(|fact| weight(fact, order));
-    let beyond = std::iter::once(claimed).chain(replaced).find(|weight| weight.rank > held);
+    let beyond = std::iter::once(own).chain(replaced).find(|weight| weight.rank > held);
     match beyond {
         Some(weight) => Err(SpaceRefusal::AuthorityExceeded {
             index,

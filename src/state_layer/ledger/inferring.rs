@@ -126,10 +126,10 @@ pub(super) fn each_mark(fact: &Fact, mut file: impl FnMut(Hashed)) {
     if text.is_empty() {
         return;
     }
-    if fact.constraint.is_none() {
-        if let Some(hashed) = opening(lexemes(text).next(), lexemes(text).nth(1)) {
-            file(hashed);
-        }
+    if fact.constraint.is_none()
+        && let Some(hashed) = opening(lexemes(text).next(), lexemes(text).nth(1))
+    {
+        file(hashed);
     }
     for mark in marks(text) {
         file(mark);

@@ -153,13 +153,13 @@ impl Instruction {
         if !self.says(DELEGATING) {
             return false;
         }
-        let names = |words: &Option<String>| {
-            words.as_deref().map(folded).is_some_and(|words| {
+        let told = |words: Option<&str>| {
+            words.map(folded).is_some_and(|words| {
                 words.split(|sign: char| !sign.is_alphanumeric()).any(|word| word.len() > 1 && self.has_word(word))
             })
         };
-        let named = names(&other.weight.person) || names(&other.weight.title);
-        named && !other.exceeds(self)
+        let weight = &other.weight;
+        (told(weight.person.as_deref()) || told(weight.title.as_deref())) && !other.exceeds(self)
     }
 
     fn has_word(&self, wanted: &str) -> bool {

@@ -6,6 +6,7 @@ use super::standing::Why;
 use super::{Ledger, LedgerRules};
 use crate::domain::id::FactUid;
 use crate::state_layer::fact::{Cause, Contest, Fact, FactScope, Source, Standing};
+use crate::state_layer::language::folding::plain_text;
 use crate::state_layer::reading::{Bearing, Prepared, Reading, bearings_among};
 
 /// The source kind of facts made from utterances.
@@ -38,6 +39,9 @@ impl Ledger {
     fn bear(&mut self, reading: &Reading, bearing: Bearing) {
         let uid = FactUid::of_reading(&reading.reading_id, bearing.claim);
         let Some(target) = self.facts.get(&bearing.target).filter(|target| target.is_valid()) else { return };
+        if bearing.new_value.is_none() && has_ended(target) {
+            return;
+        }
         // Folded in again it is made anew; here it can only be there if the reading came twice.
         if self.facts.contains_key(&uid) {
             return;
@@ -59,6 +63,31 @@ impl Ledger {
         }
         self.answer_waiting(&uid, &names);
     }
+}
+
+/// Beginnings of words that say that something has ended, in plain letters, in three languages.
+const ENDED: &[&str] = &[
+    "cancel",
+    "revoked",
+    "rescinded",
+    "terminated",
+    "withdrawn",
+    "discontinued",
+    "invalidated",
+    "revogad",
+    "encerrad",
+    "retirad",
+    "anulad",
+    "revocad",
+    "terminad",
+    "descontinuad",
+    "invalidad",
+];
+
+/// Whether a fact says already that what it is about has ended: ending it again would lose what it says of that.
+fn has_ended(fact: &Fact) -> bool {
+    let text = plain_text(&fact.text());
+    text.split(|sign: char| !sign.is_alphanumeric()).any(|word| ENDED.iter().any(|ended| word.starts_with(ended)))
 }
 
 fn made(uid: FactUid, target: &Fact, reading: &Reading, bearing: &Bearing) -> Fact {

@@ -126,7 +126,7 @@ impl<'a> Rewording<'a> {
     /// Whether it says that an older fact under another key is no longer so.
     pub(in crate::state_layer) fn restates(&self, old: &Fact) -> Option<Bearing> {
         let new = self.new;
-        if old.key == new.key || old.uid == new.uid || new.at < old.at || old.text() == self.text {
+        if old.key == new.key || old.uid == new.uid || new.at < old.at {
             return None;
         }
         let bearing = |cue: &str, confidence: u8, reason: &str| Bearing {
@@ -142,7 +142,7 @@ impl<'a> Rewording<'a> {
         if old_stem == self.stem {
             return (self.version > old_version).then(|| bearing("lineage", 95, "a newer version of the same key"));
         }
-        if self.corrections.is_empty() {
+        if self.corrections.is_empty() || old.text() == self.text {
             return None;
         }
         let prepared = Prepared::of(old);

@@ -59,15 +59,32 @@ pub struct ChainCheck {
     tenant: String,
     /// Entries seen.
     pub entries: u64,
-    /// Entries whose payload has been erased; their place in the chain still verifies.
+    /// Entries whose payload is gone, as a later entry of the stream says: what a deleted fact or an erased space had
+    /// said. Their place in the chain still verifies.
     pub erased: u64,
+    /// Entries whose payload is gone, and nothing says why.
+    pub missing: u64,
+    /// Of those, the entries about facts.
+    missing_facts: u64,
 }
+
+/// The evidence type of a fact's deletion: it explains what is missing about facts before it.
+const FACT_DELETED: &str = "fact.deleted";
+/// The evidence type of a space's erasure: it explains whatever is missing before it.
+const SPACE_ERASED: &str = "fact_space.erased";
 
 impl ChainCheck {
     /// Begins at the start of a stream.
     #[must_use]
     pub fn new(tenant: &str, stream_id: crate::domain::id::StreamId) -> Self {
-        Self { head: StreamHead::new(stream_id), tenant: tenant.to_owned(), entries: 0, erased: 0 }
+        Self {
+            head: StreamHead::new(stream_id),
+            tenant: tenant.to_owned(),
+            entries: 0,
+            erased: 0,
+            missing: 0,
+            missing_facts: 0,
+        }
     }
 
     /// The stream that is followed.
@@ -90,8 +107,25 @@ impl ChainCheck {
             at: Some(entry.header.at),
         };
         self.entries += 1;
-        self.erased += u64::from(entry.body.is_none());
+        self.account(entry);
         Ok(())
+    }
+
+    /// Which fact an entry was about is gone with its payload, so a deletion explains all that is missing about facts.
+    fn account(&mut self, entry: &LogEntry) {
+        let explained = match (&entry.body, entry.header.kind.as_str()) {
+            (None, kind) => {
+                self.missing += 1;
+                self.missing_facts += u64::from(kind.starts_with("fact."));
+                return;
+            }
+            (Some(_), SPACE_ERASED) => self.missing,
+            (Some(_), FACT_DELETED) => self.missing_facts,
+            (Some(_), _) => return,
+        };
+        self.erased += explained;
+        self.missing -= explained;
+        self.missing_facts = 0;
     }
 
     fn fault(&self, entry: &LogEntry) -> Option<Fault> {
@@ -192,11 +226,32 @@ mod tests {
     }
 
     #[test]
-    fn an_untouched_chain_verifies_and_so_does_one_with_erased_payloads() {
+    fn an_untouched_chain_verifies_and_so_does_one_without_some_payloads() {
         let (head, mut entries) = chain(5);
         assert!(check(&head, &entries).is_ok());
         entries[2].body = None;
-        assert_eq!(check(&head, &entries).unwrap().erased, 1);
+        let chain = check(&head, &entries).unwrap();
+        assert_eq!((chain.erased, chain.missing), (0, 1), "nothing says why it is gone");
+    }
+
+    #[test]
+    fn what_is_missing_is_explained_by_a_deletion_after_it_and_by_nothing_else() {
+        let (head, entries) = chain(6);
+        let of_kinds = |kinds: [&str; 6]| {
+            let mut entries = entries.clone();
+            for (entry, kind) in entries.iter_mut().zip(kinds) {
+                entry.header.kind = kind.trim_start_matches('-').to_owned();
+                entry.body = entry.body.take().filter(|_| !kind.starts_with('-'));
+            }
+            let mut chain = ChainCheck::new("t", head.stream_id.clone());
+            entries.iter().for_each(|entry| chain.account(entry));
+            (chain.erased, chain.missing)
+        };
+        let (written, gone, observed) = ("fact.written", "-fact.written", "-observation.read");
+        assert_eq!(of_kinds([written, gone, FACT_DELETED, written, written, written]), (1, 0));
+        assert_eq!(of_kinds([written, observed, FACT_DELETED, gone, written, written]), (0, 2));
+        assert_eq!(of_kinds([gone, observed, gone, SPACE_ERASED, written, gone]), (3, 1));
+        assert_eq!(of_kinds([gone, "-fact_space.erased", written, written, written, written]), (0, 2));
     }
 
     #[test]

@@ -17,8 +17,10 @@ pub struct TenantReport {
     pub streams: u64,
     /// Entries checked.
     pub entries: u64,
-    /// Entries whose payload has been erased.
+    /// Entries whose payload was erased, as later entries say.
     pub erased: u64,
+    /// Entries whose payload is gone, and nothing says why.
+    pub missing: u64,
     /// What does not fit, by stream id.
     pub broken: Vec<(String, Broken)>,
 }
@@ -38,6 +40,7 @@ pub async fn verify_tenant(store: &dyn Store, tenant_id: &TenantId) -> Result<Te
             let whole = followed.and_then(|()| chain.finish(head.seq, &head.hash));
             report.entries += chain.entries;
             report.erased += chain.erased;
+            report.missing += chain.missing;
             if let Err(broken) = whole {
                 report.broken.push((head.stream_id.to_string(), broken));
             }

@@ -1,8 +1,9 @@
 //! Which facts a reading bears on. Never "the newest fact": what a claim names must be found in the fact.
 
-use super::prepared::Prepared;
+use super::prepared::{KeyWord, Prepared};
 use super::words::terms;
 use super::{Act, Bearing, Claim, Reading};
+use super::{classes, slots};
 use crate::state_layer::authority::AuthorityOrder;
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
@@ -10,6 +11,8 @@ use crate::state_layer::language::value::{TypedValue, ValueKind, values};
 
 /// The most words of a value that is not a sentence.
 const SHORT: usize = 3;
+/// The most words of a value that is told by its class.
+const LONG: usize = 4;
 /// How long the same breath is, in seconds.
 const BREATH: u64 = 300;
 
@@ -38,9 +41,14 @@ pub fn bearings_among(reading: &Reading, facts: &[(&Fact, &Prepared)], order: &A
         return found;
     }
     for (at, claim) in reading.claims.iter().enumerate() {
-        let Some(bearing) = bearing(at, claim, reading, &candidates, order) else { continue };
-        if found.iter().all(|other| other.target != bearing.target) {
-            found.push(bearing);
+        let Some(bearing) = bearing(at, claim, reading, &candidates, order) else {
+            continue;
+        };
+        match found.iter_mut().find(|other| other.target == bearing.target) {
+            None => found.push(bearing),
+            // A part may be certain of what the whole sentence leaves open.
+            Some(other) if bearing.certain && !other.certain => *other = bearing,
+            Some(_) => {}
         }
     }
     found
@@ -64,10 +72,18 @@ struct Fit {
     head: bool,
     /// The new value could stand in the fact.
     kind: bool,
+    /// The new value is of the very kind and measure of the fact's.
+    alike: bool,
+    /// All words of the key are named or are what any value of this kind has; one at least is named.
+    covered: bool,
     /// The fact says so already.
     same: bool,
     /// It speaks of a name that the fact does not know.
     foreign: bool,
+    /// It speaks of some name that the fact does not know.
+    strange: bool,
+    /// The new value and the fact's are words of one closed class.
+    peer: bool,
     /// It names a former value of the fact.
     former: bool,
 }
@@ -75,22 +91,32 @@ struct Fit {
 impl Fit {
     fn score(&self) -> usize {
         let own = 60 * usize::from(self.old) + 10 * self.telling + 5 * (self.key - self.telling) + 7 * self.text.min(3);
-        let shape = 12 * usize::from(self.kind) + 9 * usize::from(self.head) + 50 * usize::from(self.former);
+        let shape = 12 * usize::from(self.kind)
+            + 20 * usize::from(self.peer)
+            + 9 * usize::from(self.head)
+            + 50 * usize::from(self.former);
         let whole = if self.key > 0 && self.missing == 0 { 4 } else { 0 };
         (own + shape + whole).saturating_sub(if self.foreign { 8 } else { 0 })
     }
 
     fn linked(&self) -> bool {
-        self.old || self.former || self.key + self.text > 0
+        self.old || self.former || self.peer || self.key + self.text > 0
     }
+}
+
+/// Whether one of these terms names a word of a key.
+fn is_named(word: &KeyWord, terms: &[String]) -> bool {
+    terms.iter().any(|term| {
+        *term == word.stem
+            || term.strip_prefix('#').is_some_and(|slot| word.slots.contains(&slot))
+            || super::words::kin(term, &word.stem)
+    })
 }
 
 fn in_key(prepared: &Prepared, terms: &[String]) -> (usize, usize, usize) {
     let mut named = (0, 0, 0);
     for word in &prepared.key {
-        let hit = terms
-            .iter()
-            .any(|term| *term == word.stem || term.strip_prefix('#').is_some_and(|slot| word.slots.contains(&slot)));
+        let hit = is_named(word, terms);
         match (hit, word.generic) {
             (true, true) => named.0 += 1,
             (true, false) => {
@@ -117,6 +143,8 @@ struct Asked<'a> {
     words: Vec<String>,
     /// The stems it is about, without slots and words that name only a type.
     stems: Vec<&'a str>,
+    /// The closed class of the new value's words, if they have one.
+    class: Option<&'static str>,
 }
 
 impl<'a> Asked<'a> {
@@ -128,7 +156,9 @@ impl<'a> Asked<'a> {
             .map(String::as_str)
             .filter(|term| !term.starts_with('#') && !super::slots::is_generic(term))
             .collect();
-        Self { claim, typed: values(new), words: terms(new).into_iter().map(|(stem, _)| stem).collect(), stems }
+        let words: Vec<String> = terms(new).into_iter().map(|(stem, _)| stem).collect();
+        let class = if words.len() <= LONG { classes::of_words(words.iter()) } else { None };
+        Self { claim, typed: values(new), words, stems, class }
     }
 
     /// Whether a fact says this already: all its typed values, or else all its words.
@@ -148,6 +178,10 @@ fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
         return None;
     }
     let (key, telling, missing) = in_key(prepared, &claim.about);
+    let plainly = claim.cue.as_deref().is_none_or(|cue| cue == "slot");
+    let noun = !plainly
+        && prepared.key.iter().any(|word| !word.generic && asked.words.len() > 1 && asked.words.contains(&word.stem));
+    let (key, telling) = if telling == 0 && noun { (key + 1, 1) } else { (key, telling) };
     let text = asked.stems.iter().filter(|term| prepared.text.iter().any(|own| own == *term)).count();
     let old = claim.old_value.as_ref().is_some_and(|(kind, form)| match kind {
         ValueKind::Word => {
@@ -161,10 +195,11 @@ fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
                     && prepared.text.first().is_some_and(|own| own == form))
         }
     });
-    let head = !claim.head.is_empty() && in_key(prepared, &claim.head).0 > 0;
+    let head = noun || !claim.head.is_empty() && in_key(prepared, &claim.head).0 > 0;
     let codes = claim.names.iter().filter(|name| knows(prepared, name)).count();
     // What is not linked is not compared any further: reading a fact's values takes the longest.
-    if !old && key + text + codes == 0 && claim.act != Act::Revert {
+    let peer = asked.class.is_some() && asked.class == prepared.class;
+    if !old && !peer && key + text + codes == 0 && claim.act != Act::Revert {
         return None;
     }
     let kind = claim.new_value.as_ref().is_some_and(|(kind, _)| prepared.takes(*kind));
@@ -181,8 +216,17 @@ fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
         text: text + codes,
         head,
         kind,
+        alike: claim.new_value.as_ref().is_some_and(|(kind, form)| prepared.is_like(*kind, form)),
+        covered: telling > 0
+            && claim.new_value.as_ref().is_some_and(|(kind, form)| {
+                prepared.key.iter().all(|word| {
+                    word.generic || is_named(word, &claim.about) || slots::is_implied(word.slots, *kind, form)
+                })
+            }),
         same,
         foreign: !claim.names.is_empty() && codes == 0,
+        strange: codes < claim.names.len(),
+        peer,
         former,
     })
 }
@@ -276,7 +320,8 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
     if prepared.reviewed && claim.act == Act::Cancel {
         return None;
     }
-    let own_slot = fit.old || fit.former || (fit.telling > 0 && fit.missing == 0);
+    let replaced = claim.cue.as_deref() == Some("replaced") && fit.text * 2 >= prepared.text.len();
+    let own_slot = fit.old || fit.former || replaced || (fit.telling > 0 && fit.missing == 0);
     if would_lose(claim, prepared) && !own_slot {
         return None;
     }
@@ -321,12 +366,24 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
                 return None;
             }
             let link = fit.key > 0 || fit.text > 0;
+            if fit.peer && worded && !fit.foreign && cue != "statement" {
+                return Some((true, 82, "another value of the closed class that the fact's is of"));
+            }
             match cue {
-                "statement" => (fit.head && fit.telling > 0 && !fit.foreign).then_some((
-                    !worded || fit.missing == 0,
-                    80,
-                    "a value for the fact's own slot",
+                "begin" => None,
+                "replaced" => {
+                    let named = fit.text > 0 || (fit.telling > 0 && fit.missing == 0);
+                    (named && !fit.foreign).then_some((true, 86, "something else is in the fact's place"))
+                }
+                "slot" => (fit.covered && fit.alike && !fit.strange).then_some((
+                    true,
+                    78,
+                    "a value of the fact's kind for its own slot",
                 )),
+                "statement" => ((fit.head || (fit.covered && fit.alike && claim.head.is_empty()))
+                    && fit.telling > 0
+                    && !fit.foreign)
+                    .then_some((!worded || fit.missing == 0, 80, "a value for the fact's own slot")),
                 "direct" => (fit.telling > 0 || (fit.text > 0 && !worded)).then_some((
                     !fit.foreign,
                     80,

@@ -4,7 +4,7 @@ use super::clause::{Clause, Span};
 use super::frames::{self, Frame};
 use super::lexicon::Sign;
 use super::words::{Tongue, Word, stem, tongue, words};
-use super::{Act, Claim, RULES_VERSION, Reading, Stance, Utterance, slots, stance};
+use super::{Act, Claim, RULES_VERSION, Reading, Stance, Utterance, replaced, slots, stance};
 use crate::domain::canonical::{Digest, Purpose, hash};
 use crate::domain::id::ReadingId;
 use crate::domain::time::Timestamp;
@@ -59,6 +59,8 @@ const CUES: &[Sign] = &[
     Sign::Is,
     Sign::Request,
     Sign::Over,
+    Sign::Gone,
+    Sign::Begin,
 ];
 
 /// Reads an utterance: what it says that is so, whoever's word it is, and no more of its words than that.
@@ -122,6 +124,7 @@ fn claims_of(clauses: &[Clause], ruled: bool) -> (Stance, Vec<Claim>) {
                 None => before.extend(stems_of(clause, &(0..0), &(0..0))),
             }
         }
+        add_parts(clauses, &stances, ruled, &mut claims);
     }
     let stance = if claims.is_empty() {
         stances.iter().copied().find(|stance| *stance != Stance::Assertion).unwrap_or(if drafted {
@@ -133,6 +136,55 @@ fn claims_of(clauses: &[Clause], ruled: bool) -> (Stance, Vec<Claim>) {
         Stance::Assertion
     };
     (stance, claims)
+}
+
+/// Adds what the parts of the sentences claim, each for itself: after what a whole sentence claims, for the whole of
+/// it tells more. But what takes the place of something that is no more comes first.
+fn add_parts(clauses: &[Clause], stances: &[Stance], ruled: bool, claims: &mut Vec<Claim>) {
+    let mut parts: Vec<Clause> = Vec::new();
+    for (clause, stance) in clauses.iter().zip(stances) {
+        // A part may tell of the past, and another of what is so.
+        let told = *stance == Stance::Narrative && !clause.has(&[Sign::Hearsay]);
+        if *stance != Stance::Assertion && !told {
+            continue;
+        }
+        let own = clause.segments();
+        if told && own.is_empty() {
+            continue;
+        }
+        let own = if own.is_empty() { vec![clause.clone()] } else { own };
+        let mut before: Vec<String> = Vec::new();
+        for part in &own {
+            let standing = stance::of(part) == Stance::Assertion;
+            let whole = own.len() == 1;
+            let framed = if standing { frames::of(part) } else { None };
+            let bare = if standing { frames::valued(part) } else { None };
+            for frame in framed.into_iter().filter(|frame| !whole && frame.new.is_some()).chain(bare) {
+                let claim = claim_of(part, &frame, &before, ruled);
+                if !claims.contains(&claim) {
+                    claims.push(claim);
+                }
+            }
+            before = stems_of(part, &(0..0), &(0..0));
+        }
+        parts.extend(own);
+    }
+    if let Some((gone, part, new)) = replaced::pair(&parts) {
+        let mut claim = claim_of(part, &Frame::replacing(new), &[], ruled);
+        claim.about = limited(stems_of(gone, &(0..0), &(0..0)), MAX_ABOUT);
+        claim.head.clone_from(&claim.about);
+        claim.names = Vec::new();
+        claim.others = relations_of(gone);
+        claim.old_value = claim
+            .new_value
+            .as_ref()
+            .and_then(|(kind, _)| {
+                gone.words.iter().filter_map(|word| word.value.as_ref()).find(|value| value.kind == *kind)
+            })
+            .map(|value| (value.kind, value.canonical.clone()));
+        claims.insert(0, claim);
+    }
+    claims.truncate(MAX_CLAIMS);
 }
 
 /// The claims of a text that somebody wrote down as a fact.
@@ -226,7 +278,9 @@ fn stems_of(clause: &Clause, new: &Span, old: &Span) -> Vec<String> {
 fn add_value_terms(clause: &Clause, new: &Span, found: &mut Vec<String>) {
     let typed = new.clone().any(|at| clause.kind(at).is_some());
     for at in new.clone() {
-        let Some(word) = clause.word(at).filter(|word| !word.sign) else { continue };
+        let Some(word) = clause.word(at).filter(|word| !word.sign) else {
+            continue;
+        };
         let mut own = Vec::new();
         match &word.value {
             Some(value) if value.kind == ValueKind::Place => {
@@ -270,6 +324,12 @@ fn head_stems(clause: &Clause, span: &Span, new: &Span) -> Vec<String> {
             continue;
         }
         content |= !clause.small(at);
+        // "the value of the deposit" is about the deposit.
+        let of =
+            clause.word(at + 1).is_some_and(|next| matches!(next.plain.as_str(), "de" | "do" | "da" | "del" | "of"));
+        if of && slots::is_generic(&word.stem) && at + 2 < span.end {
+            continue;
+        }
         add_terms(word, clause.small(at), &mut found);
     }
     // "the grant came, it was awarded": a part without words of its own is about the part before it.
@@ -303,15 +363,67 @@ fn names_of(clause: &Clause, apart: impl Fn(&usize) -> bool) -> Vec<String> {
     found
 }
 
+/// The relations of the speaker's that a part is about.
+fn relations_of(clause: &Clause) -> Vec<String> {
+    let marks = clause.each(Sign::Relation).filter(|mark| !accompanies(clause, mark.at));
+    marks.filter_map(|mark| clause.word(mark.end.saturating_sub(1))).map(|word| word.stem.clone()).collect()
+}
+
+/// Whether a person is only greeted, or only comes along: "dear parents, …", "with the cousins we are 27".
+fn accompanies(clause: &Clause, at: usize) -> bool {
+    let greeted = clause.words.iter().take(4).position(|word| word.is(',')).is_some_and(|comma| at < comma)
+        && !clause.words.iter().take(at).any(|word| clause.small_word(word));
+    let along = (at.saturating_sub(2)..at).any(|at| {
+        clause.word(at).is_some_and(|word| matches!(word.plain.as_str(), "with" | "com" | "con" | "contando"))
+    });
+    greeted || along
+}
+
 /// Words that say that it is about something else.
 fn others_of(clause: &Clause, new: &Span, old: &Span) -> Vec<String> {
     clause
         .each(Sign::Other)
-        .chain(clause.each(Sign::Relation))
-        .filter(|mark| !new.contains(&mark.at) && !old.contains(&mark.at))
+        .chain(clause.each(Sign::Relation).filter(|mark| !accompanies(clause, mark.at)))
+        .filter(|mark| !new.contains(&mark.at) && !old.contains(&mark.at) && !is_no_other(clause, mark.at, mark.end))
         .filter_map(|mark| clause.word(mark.end.saturating_sub(1)))
         .map(|word| word.stem.clone())
+        .chain(owner(clause))
         .collect()
+}
+
+/// Whether a word for another or for somebody's says nothing of the kind: "otra vez", "the tutor raised her rate".
+fn is_no_other(clause: &Clause, at: usize, end: usize) -> bool {
+    const OWN: &[&str] = &["her", "his", "their", "dele", "dela", "deles", "delas"];
+    let again = clause.word(end).is_some_and(|word| matches!(word.plain.as_str(), "vez" | "time" | "times" | "veces"));
+    let owned = clause.word(at).is_some_and(|word| OWN.contains(&word.plain.as_str()));
+    let owner = (0..at).any(|before| {
+        let determined = clause.word(before).is_some_and(|word| {
+            matches!(word.plain.as_str(), "the" | "our" | "my" | "o" | "a" | "nosso" | "nossa" | "meu" | "minha")
+        });
+        let noun = clause
+            .word(before + 1)
+            .is_some_and(|word| !word.sign && word.value.is_none() && word.written.starts_with(char::is_lowercase));
+        determined
+            && noun
+            && !clause.small(before + 1)
+            && before + 1 < at
+            && !clause.starts(before + 1, Sign::Relation)
+            && !clause.starts(before + 1, Sign::Other)
+    });
+    again || (owned && owner)
+}
+
+/// Whose it is, where the sentence opens with it: "Petra's desk is 2-045".
+fn owner(clause: &Clause) -> Option<String> {
+    let first = clause.word(0)?;
+    let owned = clause.tongue == Tongue::English
+        && first.written.starts_with(char::is_uppercase)
+        && first.written.ends_with("'s")
+        && clause.word(1).is_some_and(|word| !word.sign && !word.plain.ends_with("ing") && word.value.is_none())
+        && !clause.small(1)
+        && clause.marks.iter().all(|mark| mark.at != 1 || mark.sign == Sign::Direct);
+    let common = slots::of(&first.stem).is_empty() && !is_title_word(first.plain.trim_end_matches("'s"));
+    (owned && common).then(|| first.stem.clone())
 }
 
 /// A span as it should be kept: without what only led to the value.

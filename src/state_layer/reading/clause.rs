@@ -5,7 +5,7 @@ use super::words::{Tongue, Word, stem};
 use crate::state_layer::language::value::ValueKind;
 
 /// A sentence.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Clause {
     /// Its words.
     pub words: Vec<Word>,
@@ -59,7 +59,8 @@ impl Clause {
         clauses
     }
 
-    fn of(words: Vec<Word>, asks: bool, tongue: Tongue) -> Self {
+    /// A sentence or a part of one.
+    pub fn of(words: Vec<Word>, asks: bool, tongue: Tongue) -> Self {
         let mut marks = lexicon::marks(&words, tongue);
         // A word inside a typed value, or inside a longer phrase that says something else, is no sign.
         marks.retain(|mark| {
@@ -118,6 +119,13 @@ impl Clause {
     /// Whether this word is small: it holds no content.
     pub fn small(&self, at: usize) -> bool {
         self.starts(at, Sign::Stop)
+    }
+
+    /// Whether a word points at somebody's own: "my", "os nossos".
+    pub fn small_word(&self, word: &Word) -> bool {
+        const OWN: &[&str] =
+            &["my", "our", "mi", "mis", "nuestros", "meu", "minha", "meus", "minhas", "nossos", "the", "os", "as"];
+        OWN.contains(&word.plain.as_str())
     }
 
     /// Whether a value phrase ends before this word.

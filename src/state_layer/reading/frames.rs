@@ -30,6 +30,11 @@ impl Frame {
         Self { act: Act::Set, cue, new, old, head: None }
     }
 
+    /// What comes in the place of something that is no more.
+    pub fn replacing(new: Span) -> Self {
+        Self::set("replaced", Some(new), None)
+    }
+
     fn about(mut self, head: Option<Span>) -> Self {
         self.head = head;
         self
@@ -56,7 +61,10 @@ const FORMS: &[fn(&Clause) -> Option<Frame>] = &[
     ending::passive,
     stating::directed,
     stating::stated,
+    stating::begun,
 ];
+
+pub(super) use stating::valued;
 
 /// The change that a sentence tells of, if it does.
 pub(super) fn of(clause: &Clause) -> Option<Frame> {

@@ -2,11 +2,14 @@
 
 mod bearing;
 mod claims;
+mod classes;
 mod clause;
 mod frames;
 mod lexicon;
 mod prepared;
+mod replaced;
 pub mod restating;
+mod segments;
 mod slots;
 mod stance;
 mod words;

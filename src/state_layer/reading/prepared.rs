@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use super::claims::echo_of;
-use super::slots;
 use super::words::{stem, terms};
+use super::{classes, slots};
 use crate::domain::canonical::Digest;
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
@@ -39,6 +39,8 @@ pub struct Prepared {
     pub(super) former: Vec<Vec<String>>,
     /// Digests of its value and of those before it, as far as they are sentences.
     pub(super) echoes: Vec<Digest>,
+    /// The closed class of its value's words, if they are few and have one.
+    pub(super) class: Option<&'static str>,
     /// Whether its value is marked as not final.
     pub(super) tentative: bool,
     /// Whether its bases have fallen already.
@@ -83,6 +85,7 @@ impl Prepared {
             key,
             written: text.to_owned(),
             typed: OnceLock::new(),
+            class: if stems_of_text.len() <= 3 { classes::of_words(stems_of_text.iter()) } else { None },
             text: stems_of_text,
             former: fact.former.iter().map(|former| stems(&former.text)).collect(),
             echoes: std::iter::once(text).chain(former).filter_map(echo_of).collect(),
@@ -116,6 +119,18 @@ impl Prepared {
             Money => has(Money) || (has(Number) && self.text.len() == 1),
             Date => has(Date) || (has(Number) && self.text.len() == 1),
             other => has(other),
+        }
+    }
+
+    /// Whether a value of its own is of this kind, and of this measure where the kind has measures.
+    pub(super) fn is_like(&self, kind: ValueKind, form: &str) -> bool {
+        let measure = |form: &str| form.split_once(' ').map(|(_, unit)| unit.to_owned());
+        let mut own = self.values().iter().filter(|value| value.kind == kind);
+        match kind {
+            ValueKind::Word => false,
+            ValueKind::Number => own.any(|value| measure(&value.canonical) == measure(form)),
+            ValueKind::Place => own.any(|value| value.canonical.split(' ').next() == form.split(' ').next()),
+            _ => own.next().is_some(),
         }
     }
 }

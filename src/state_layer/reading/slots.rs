@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::words::stem;
+use crate::state_layer::language::value::ValueKind;
 
 /// Slots and their words in three languages, in plain letters. A word may stand for several slots.
 const SLOTS: &[(&str, &str)] = &[
@@ -143,8 +144,33 @@ const SLOTS: &[(&str, &str)] = &[
     ("user", "user username usuario login"),
     ("trip", "trip viagem viaje travel tour excursion excursao passeio paseo"),
     ("server", "server servidor host"),
+    ("weight", "weight peso weigh weighs pesa pesado load carga"),
+    ("temperature", "temperature temperatura temp degrees graus grados"),
+    ("code", "code codigo id ref protocolo placa plate matricula"),
     ("remittance", "pix alias handle chave clave account conta cuenta iban cbu"),
 ];
+
+/// Whether a slot is no more than what any value of a kind has: a day is a date, so many reais are a price.
+pub(super) fn is_implied(slots: &[&str], kind: ValueKind, form: &str) -> bool {
+    let by_kind: &[&str] = match kind {
+        ValueKind::Date => &["date", "deadline", "expiry", "time", "meeting"],
+        ValueKind::Time => &["time", "date", "opening", "closing", "meeting"],
+        ValueKind::Money => &["price", "budget", "payment", "salary"],
+        ValueKind::Percent => &["discount", "interest", "price"],
+        ValueKind::Duration => &["deadline", "time", "date"],
+        ValueKind::Number => &["quantity", "people", "weight"],
+        ValueKind::Code => &["code", "quantity"],
+        ValueKind::Place => &["room", "venue", "address"],
+        ValueKind::Contact => &["phone", "email", "contact"],
+        ValueKind::Word => &[],
+    };
+    let measure = match form.split_once(' ').map_or("", |(_, unit)| unit) {
+        "kg" | "g" | "lb" | "lbs" | "t" | "oz" => "weight",
+        "°c" | "°f" | "ºc" | "c" => "temperature",
+        _ => "",
+    };
+    slots.iter().any(|slot| by_kind.contains(slot) || *slot == measure)
+}
 
 static BY_STEM: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| {
     let mut found: HashMap<String, Vec<&'static str>> = HashMap::new();
@@ -167,7 +193,7 @@ pub(super) fn of(stem: &str) -> &'static [&'static str] {
 /// Key words that name a type or nothing at all: they tell no fact from another.
 const GENERIC: &str = "fact item value valor current atual actual new novo nuevo info data date fecha time hora horario number numero num name nome nombre \
     total status estado type tipo id key v1 v2 v3 v4 note nota detail detalhe detalle of de da do del the per max min selected decision top main \
-    shared instruction default preferred preferido preferida official approved";
+    shared instruction default preferred preferido preferida official approved night noche noite morning team final";
 
 static GENERIC_STEMS: LazyLock<std::collections::HashSet<String>> =
     LazyLock::new(|| GENERIC.split_whitespace().map(stem).collect());

@@ -77,6 +77,9 @@ pub(super) fn of(clause: &Clause) -> Stance {
     if clause.has(&[Sign::Once]) || only_that_day(clause) {
         return Stance::Exception;
     }
+    if one_day(clause) {
+        return Stance::Exception;
+    }
     if past(clause) {
         return Stance::Narrative;
     }
@@ -86,7 +89,7 @@ pub(super) fn of(clause: &Clause) -> Stance {
     if clause.has(&[Sign::Keep]) && !kept_is_old(clause) {
         return Stance::Confirmation;
     }
-    if clause.has(&[Sign::Part]) && !moved_towards(clause) {
+    if partly(clause) && !moved_towards(clause) {
         return Stance::Narrative;
     }
     if clause.has(&[Sign::Add]) && !clause.has(CHANGES) {
@@ -204,11 +207,39 @@ fn conditional(clause: &Clause) -> bool {
 
 /// Whether it tells of what was: not where it goes on to say what is.
 fn past(clause: &Clause) -> bool {
-    let Some(mark) = clause.each(Sign::Past).last() else { return false };
+    let Some(mark) = clause.each(Sign::Past).last() else {
+        return yesterday(clause) || imperfect(clause);
+    };
     let goes_on = clause.each(Sign::Now).chain(clause.each(Sign::Correct)).any(|now| {
         now.at >= mark.end || (now.end <= mark.at && clause.word(now.at).is_some_and(|word| word.plain == "now"))
     });
     !goes_on
+}
+
+/// Whether it says what was so on the day before: "yesterday the soup was …".
+fn yesterday(clause: &Clause) -> bool {
+    let then = (0..clause.words.len()).any(|at| {
+        clause.word(at).is_some_and(|word| matches!(word.plain.as_str(), "yesterday" | "ontem" | "ayer" | "anoche"))
+    });
+    let was = clause
+        .words
+        .iter()
+        .any(|word| matches!(word.plain.as_str(), "was" | "were" | "foi" | "foram" | "fue" | "fueron"));
+    then && was && !clause.has(&[Sign::Move, Sign::Swap, Sign::Now, Sign::End, Sign::Leave])
+}
+
+/// Whether its verb tells how things used to be: "en la 2.2 pasaba eso".
+fn imperfect(clause: &Clause) -> bool {
+    const ENDINGS: &[&str] = &["aba", "aban", "abamos", "ava", "avam", "avamos"];
+    clause.tongue != Tongue::English
+        && !clause.has(&[Sign::Move, Sign::Swap, Sign::Now, Sign::Correct])
+        && clause.words.iter().any(|word| {
+            word.value.is_none()
+                && !word.name
+                && word.plain.len() > 5
+                && word.plain != "agrava"
+                && ENDINGS.iter().any(|ending| word.plain.ends_with(ending))
+        })
 }
 
 /// Whether a change is denied: the word for "not" stands right before it.
@@ -245,21 +276,48 @@ fn only_that_day(clause: &Clause) -> bool {
         .any(|at| is_only(at + 1) || (at > 0 && is_only(at - 1)) || (at > 1 && is_only(at - 2) && clause.small(at - 1)))
 }
 
+/// Whether a plain statement is about a day near by, with the hour or place on that day: "tomorrow we close at 4".
+fn one_day(clause: &Clause) -> bool {
+    const NEAR: &[&str] = &["tomorrow", "amanha", "manana", "tonight"];
+    let near = clause.words.iter().position(|word| NEAR.contains(&word.plain.as_str()));
+    let plain = !clause.has(CHANGES) && !clause.has(&[Sign::Now, Sign::Correct, Sign::Choose, Sign::Make, Sign::Not]);
+    let joined = |at: usize| {
+        [at.checked_sub(1), Some(at + 1)]
+            .into_iter()
+            .flatten()
+            .any(|next| clause.kind(next) == Some(ValueKind::Time) || clause.kind(next) == Some(ValueKind::Date))
+    };
+    near.is_some_and(|at| {
+        plain && !joined(at) && clause.words.iter().enumerate().any(|(other, word)| other != at && word.value.is_some())
+    })
+}
+
+/// Whether it is about a part that was spent, paid or reached: not what "is paid", as a rule.
+fn partly(clause: &Clause) -> bool {
+    clause.each(Sign::Part).any(|mark| {
+        let before = mark.at.checked_sub(1).and_then(|at| clause.word(at));
+        !before
+            .is_some_and(|word| matches!(word.plain.as_str(), "is" | "are" | "gets" | "get" | "be" | "se" | "es" | "e"))
+    })
+}
+
 /// Whether something is moved to a value: "raised the fee to $49" is no sum that was raised.
 fn moved_towards(clause: &Clause) -> bool {
     clause.first(Sign::Move).is_some_and(|mark| {
         (mark.at + 1..clause.words.len()).any(|at| {
             clause.kind(at + 1).is_some()
-                && clause
-                    .word(at)
-                    .is_some_and(|word| matches!(word.plain.as_str(), "to" | "para" | "pra" | "a" | "pro"))
+                && clause.word(at).is_some_and(|word| {
+                    matches!(word.plain.as_str(), "to" | "para" | "pra" | "a" | "pro" | "al" | "hasta" | "ao" | "ate")
+                })
         })
     })
 }
 
 /// Whether what is kept is only a part: "keep the location, but change the quantity", "still, it moved to Friday".
 fn kept_is_old(clause: &Clause) -> bool {
-    let Some(keep) = clause.each(Sign::Keep).last() else { return false };
+    let Some(keep) = clause.each(Sign::Keep).last() else {
+        return false;
+    };
     // "make it 36, more people confirmed"
     let reason = keep.at > 2 && clause.word(keep.at).is_some_and(|word| word.plain.starts_with("confirm"));
     if reason && clause.has(&[Sign::Move, Sign::Swap, Sign::Make, Sign::Instead]) {

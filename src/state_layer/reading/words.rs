@@ -141,6 +141,22 @@ pub(super) fn stem(word: &str) -> String {
     stem
 }
 
+/// Whether two stems are of one root: `traduca` and `traduzir`, `cosech` and `cosechar`.
+pub(super) fn kin(one: &str, other: &str) -> bool {
+    let short = one.len().min(other.len());
+    if short < 6 || one.as_bytes().first() != other.as_bytes().first() {
+        return false;
+    }
+    // Who does something is not what is done.
+    let agent =
+        |stem: &str| ["dor", "tor", "ador", "dora", "tora", "ora", "er", "ist"].iter().any(|end| stem.ends_with(end));
+    if agent(one) != agent(other) {
+        return false;
+    }
+    let common = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
+    common >= (short - 2).max(5) && common + 5 >= one.len().max(other.len())
+}
+
 /// Words that end in a full stop without ending a sentence.
 const ABBREVIATED: &str =
     "mr mrs ms dr dra sr sra srta prof profa st ave av rd no vs inc ltd jr sgt eng av. r c dept ext tel num";

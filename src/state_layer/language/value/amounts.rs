@@ -132,12 +132,24 @@ pub(super) fn duration(chunks: &[Chunk<'_>]) -> Option<Read> {
 }
 
 /// Measures: the unit belongs to the value.
-const UNITS: &str = "mg g kg ml l gb mb tb mbps gbps km m cm mm pt px kw kwh hz mcg kb km/h m2 lb lbs oz ft mi x";
+const UNITS: &str = "mg g kg t ml l gb mb tb mbps gbps km m cm mm pt px kw kwh hz mcg kb km/h m2 lb lbs oz ft mi x";
 
 /// `20 mg`, `12pt`, `600 Mbps`, `6x`.
 pub(super) fn measure(chunks: &[Chunk<'_>]) -> Option<Read> {
     let first = chunks.first()?;
-    let (amount, tail) = leading(&first.plain)?;
+    let below = first.plain.strip_prefix('-');
+    let (amount, tail) = leading(below.unwrap_or(&first.plain))?;
+    let is_degree = |word: &str| matches!(word, "°c" | "°f" | "oc" | "ºc");
+    let sign = if below.is_some() { "-" } else { "" };
+    if is_degree(tail) {
+        return Some((ValueKind::Number, format!("{sign}{} °c", shown(amount)), 1));
+    }
+    if tail.is_empty() && chunks.get(1).is_some_and(|next| !first.closed && is_degree(&next.plain)) {
+        return Some((ValueKind::Number, format!("{sign}{} °c", shown(amount)), 2));
+    }
+    if below.is_some() {
+        return None;
+    }
     let is_unit = |word: &str| UNITS.split_whitespace().any(|unit| unit == word);
     if is_unit(tail) {
         return Some((ValueKind::Number, format!("{} {tail}", shown(amount)), 1));

@@ -187,6 +187,14 @@ pub(super) fn code(chunks: &[Chunk<'_>]) -> Option<Read> {
         let figure = second.text.len() <= 5 && second.text.bytes().all(|byte| byte.is_ascii_digit());
         return figure.then(|| (ValueKind::Code, format!("{}{}", first.plain, second.plain), 2));
     }
+    // "2-044": a desk or a shelf, and no range.
+    if let Some((one, other)) = first.text.split_once('-')
+        && (1..=2).contains(&one.len())
+        && (3..=4).contains(&other.len())
+        && one.bytes().chain(other.bytes()).all(|byte| byte.is_ascii_digit())
+    {
+        return Some((ValueKind::Code, format!("{one}{other}"), 1));
+    }
     let letters = first.text.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = first.text.bytes().filter(u8::is_ascii_digit).count();
     let signs =

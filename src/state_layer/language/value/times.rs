@@ -97,7 +97,9 @@ fn clock(chunks: &[Chunk<'_>]) -> Option<(u16, usize)> {
     let hour: u16 = word.get(..digits)?.parse().ok().filter(|hour| *hour <= 24 && digits <= 2)?;
     let rest = word.get(digits..)?;
     let next = chunks.get(1).map(|chunk| chunk.plain.as_str());
-    let noon = |minutes: u16, half: &str| if half.starts_with('p') { minutes % 720 + 720 } else { minutes % 720 };
+    let noon = |minutes: u16, half: &str| {
+        if half.starts_with('p') { minutes % 720 + 720 } else { minutes % 720 }
+    };
     let half = |rest: &str| matches!(rest, "am" | "pm" | "a.m" | "p.m" | "a" | "p");
     if rest.is_empty() {
         if first.plain.len() > digits {

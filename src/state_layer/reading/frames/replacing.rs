@@ -50,7 +50,9 @@ pub(super) fn not_but(clause: &Clause) -> Option<Frame> {
         }
         let joined =
             before.is_some_and(|word| word.is(',') || word.is('(') || matches!(word.plain.as_str(), "and" | "e" | "y"));
-        let Some(old) = clause.phrase_from(mark.end) else { continue };
+        let Some(old) = clause.phrase_from(mark.end) else {
+            continue;
+        };
         let closes = clause.word(old.end).is_none_or(|word| word.sign);
         let kind = clause.kind(old.start);
         if joined && closes && mark.at > 1 && !clause.starts(mark.end, Sign::Move) {

@@ -1,8 +1,10 @@
 //! Forms that give a value: a choice, a correction, "now it is X", "send it to X", "the S is X".
 
 use super::{Frame, typed_from};
+use crate::state_layer::language::value::ValueKind;
 use crate::state_layer::reading::clause::{Clause, Span};
 use crate::state_layer::reading::lexicon::{Mark, Sign};
+use crate::state_layer::reading::words::Tongue;
 
 /// "we are going with X"; "X it is".
 pub(super) fn chosen(clause: &Clause) -> Option<Frame> {
@@ -31,7 +33,9 @@ pub(super) fn made(clause: &Clause) -> Option<Frame> {
 fn predicate(clause: &Clause) -> Option<(Mark, Span)> {
     let mut worded = None;
     for is in clause.each(Sign::Is) {
-        let Some(span) = clause.phrase_from(is.end) else { continue };
+        let Some(span) = clause.phrase_from(is.end) else {
+            continue;
+        };
         if clause.kind(span.start).is_some() {
             return Some((is, span));
         }
@@ -104,5 +108,66 @@ pub(super) fn directed(clause: &Clause) -> Option<Frame> {
 /// "the deadline is X".
 pub(super) fn stated(clause: &Clause) -> Option<Frame> {
     let (is, span) = predicate(clause)?;
-    (is.at > 0).then(|| Frame::set("statement", Some(span), None).about(Some(0..is.at)))
+    // "seremos 9": a verb without a subject.
+    let verb = clause.word(is.at).is_some_and(|word| word.plain.starts_with("sere") || word.plain == "somos");
+    let subject = subject_after(clause, &span).unwrap_or(0..is.at);
+    (is.at > 0 || verb).then(|| Frame::set("statement", Some(span), None).about(Some(subject)))
+}
+
+/// The subject where it comes last: "ya son 27 los niños".
+fn subject_after(clause: &Clause, new: &Span) -> Option<Span> {
+    let determined = clause.word(new.end).is_some_and(|word| {
+        matches!(word.plain.as_str(), "los" | "las" | "el" | "la" | "os" | "as" | "o" | "a" | "nuestros" | "nuestras")
+    });
+    let noun =
+        clause.word(new.end + 1).is_some_and(|word| !word.sign && word.value.is_none()) && !clause.small(new.end + 1);
+    let typed = clause.kind(new.start).is_some() && clause.tongue != Tongue::English;
+    (determined && noun && typed).then(|| new.end..clause.words.len())
+}
+
+/// "overtime pays 2x", "the bill comes to $40": a typed value with no verb that the lists have. What somebody did or
+/// what happened is no slot's value.
+pub(in crate::state_layer::reading) fn valued(clause: &Clause) -> Option<Frame> {
+    let at = (0..clause.words.len()).find(|at| clause.kind(*at).is_some())?;
+    let end = clause.measured(at);
+    let others = (end..clause.words.len()).any(|other| clause.kind(other) == clause.kind(at));
+    let blocked = clause.has(&[Sign::Hearsay, Sign::Part, Sign::Add, Sign::Past, Sign::Not, Sign::NoLonger]);
+    let subject = |kind: ValueKind| !matches!(kind, ValueKind::Money | ValueKind::Percent);
+    let opens = at < 2 && clause.kind(at).is_some_and(subject) && !clause.starts(0, Sign::Is);
+    if others || blocked || opens || happened(clause) {
+        return None;
+    }
+    Some(Frame::set("slot", Some(at..end), None).about(Some(0..clause.words.len())))
+}
+
+/// Whether a part tells of a deed or an event: its verb is in the past, or it is what somebody will do.
+fn happened(clause: &Clause) -> bool {
+    const DEEDS: &[&str] = &[
+        "took", "had", "did", "went", "ate", "met", "ran", "drove", "flew", "slept", "wrote", "made", "bought", "saw",
+        "i'll", "finish", "came", "sat", "spent", "paid", "gave", "sent", "called", "fui", "fez", "fiz", "vi", "veio",
+        "hizo", "hice", "vino", "fue", "foi", "was", "were", "estive", "estuve", "vou", "voy", "was", "got",
+    ];
+    clause.words.iter().enumerate().any(|(at, word)| {
+        let written = word.written.to_lowercase();
+        let past = match clause.tongue {
+            Tongue::English => word.plain.len() > 4 && word.plain.ends_with("ed"),
+            Tongue::Portuguese => {
+                word.plain.len() > 3
+                    && ["ei", "ou", "aram", "eram", "iram", "eu", "iu", "amos"].iter().any(|end| written.ends_with(end))
+            }
+            Tongue::Spanish => {
+                word.plain.len() > 3
+                    && ["é", "ó", "aron", "ieron", "amos", "imos"].iter().any(|end| written.ends_with(end))
+            }
+            Tongue::Unknown => false,
+        };
+        word.value.is_none() && !word.sign && !word.name && (past || DEEDS.contains(&word.plain.as_str()))
+    })
+}
+
+/// "I took the evening shift", "we use the blue one": what somebody begins with, takes or wants.
+pub(super) fn begun(clause: &Clause) -> Option<Frame> {
+    let mark = clause.each(Sign::Begin).last()?;
+    let new = clause.phrase_from(mark.end).map(|span| clause.with_what_it_is_of(span))?;
+    Some(Frame::set("begin", Some(new), None))
 }

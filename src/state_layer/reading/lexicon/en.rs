@@ -90,7 +90,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Other,
-        "most|other places|average|on average|usually|typically|normally|in general|the market|other|\
+        "across the road|down the street|down the road|nearby|most|other places|average|on average|usually|typically|normally|in general|the market|other|\
          another|different|second one|someone else's|somebody else's|competitor*|new customer|new client|\
          another customer|another client|competition|rival*|around the corner|next door|across the street|\
          elsewhere|the other one|everyone else|other people|group a|group b|group c|group d|\
@@ -144,7 +144,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Move,
-        "came in at|comes in at|revis*|reschedul*|postpon*|extend*|increas*|reduc*|shorten*|adjust*|amend*|\
+        "slid|slides|slid to|knocked|knocked down|had to go to|turned down to|turned up to|came in at|comes in at|revis*|reschedul*|postpon*|extend*|increas*|reduc*|shorten*|adjust*|amend*|\
          modif*|updat*|upgrad*|downgrad*|relocat*|rebook*|upped|upping|migrat*|transferr*|gave us|gives us|\
          have until|got until|have till|given until|given us|renegotiat*|consolidat*|moved|move|moving|\
          moves|went from|going from|goes from|gone from|changed|change|changing|changes|shifted|shift|\
@@ -172,8 +172,29 @@ pub(super) const CLASSES: &[Class] = &[
          revoked|withdraw|withdrew|withdrawn|void|rescinded|retract|retracted|quit|skip",
     ),
     (
+        Sign::Gone,
+        "fell through|fell apart|fell out|broke|broke down|broke up|broke his|broke her|went bust|went under|\
+         went out of business|ran out|sold out|closed|is closed|closed down|shut down|is out|is gone|are gone|retired|\
+         resigned|quit|left|moved out|moved away|moving out|moving away|moving to another|bailed|backed out|pulled out|\
+         dropped|dropped out|ditched|dumped|gave up|given up|giving up|got fired|was fired|was let go|passed away|died|\
+         got diverted|was diverted|diverted|is full|got revoked|was revoked|expired|lapsed|discontinued|cancelled|\
+         canceled|had to cancel|no more|no longer|anymore|done with|over with|tired of|sick of|sold|returned|\
+         skipping|scrapped|scrapping|out of stock|fired|rejected us|turned us down|forget|isn't available|\
+         is not available|unavailable|'s closed|'s gone|'s out|'s full|stopped|stopping|fell ill|is done|got rid of|\
+         parted ways|axed|can't do|cannot do|got sick|failed us|let us down|flaked|moved on",
+    ),
+    (
+        Sign::Begin,
+        "we're in|i'm in|subscribed to|switched to|prefer|working with|took up|take up|taking up|took|takes|taking|started|starting|start|starts|began|want|wants|put me with|\
+         put us with|put me in|put us in|put me on|hired|hiring|got|gets|signed up for|signed up with|signed with|joined|\
+         joining|enrolled in|use|using|uses|buy from|buying from|buy|bought|plays|playing|shipping|ship|launching|driving|\
+         drives|does|doing|handles|handling|looks after|looking after|runs|picking up|picks up|i'm with|we're with|\
+         we're on|i'm on|i'm at|we're at|moved into|moved to|go with|going with|went with|booked|rented|have|i have|\
+         we have|unloading in|squeezed me in|squeezed us in|come|come in|it's|covering|filling|coming|chose|picked",
+    ),
+    (
         Sign::Status,
-        "lapsed|ran out|is over|retired|discontinued|approved|rejected|denied|declined|turned down|\
+        "arrived|came in|came through|got in|installed|received|picked up|in transit|docked|departed|checked in|checked out|discharged|hired|withdrew|signed off|signed the|under repair|out for repair|under maintenance|open|opened|closed out|wrapped up|went live|crashed|dead|lost|lapsed|ran out|is over|retired|discontinued|approved|rejected|denied|declined|turned down|\
          cancelled|canceled|closed|filled|resolved|completed|complete|done|finished|shipped|delivered|\
          arrived|returned|refunded|paid off|paid in full|signed|expired|launched|live|delayed|postponed|\
          on hold|paused|blocked|overdue|fixed|solved|sold|sold out|out of stock|back in stock|accepted|\
@@ -207,7 +228,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Direct,
-        "send|sends|ship|deliver|mail|use|call me|call|text|reply|respond|answer|write|pay|charge|bill|\
+        "translate|print|paint|wrap|pack|ring|send|sends|ship|deliver|mail|use|call me|call|text|reply|respond|answer|write|pay|charge|bill|\
          invoice|address|contact|email|reach|make sure|ask|deal with|talk to|speak to|put|set|schedule|book|\
          have|get|give|go|point|bring|pick me up|meet|register|list|ring|quote|save|note|log|route|forward|\
          do|make",
@@ -229,7 +250,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Is,
-        "is|are|it's|they're|will be|we're|there'll be|there are|that's|gets|be|'s|runs at|runs|leaves at|\
+        "weighs|weigh|measures|totals|reads|pays|holds|seats|go for|goes for|going for|sells for|sell for|selling for|is paid at|are paid at|is set at|is|are|it's|they're|will be|we're|there'll be|there are|that's|gets|be|'s|runs at|runs|leaves at|\
          leaves|starts at|starts|ends at|closes at|opens at|costs|cost|arrives|due|due on|due by|\
          takes place|happens|stands at|falls on|equals|lands on|sits at|i'm|goes by|is called|needs to be|\
          has to be|must be|we are|has been|have been|became|becomes|it'll be|will be at|will be on|\

@@ -92,7 +92,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Other,
-        "mayoria|en promedio|generalmente|normalmente|en general|el mercado|por lo general|otro|otra|otros|\
+        "de enfrente|enfrente|de la competencia|aqui cerca|del otro lado|mayoria|en promedio|generalmente|normalmente|en general|el mercado|por lo general|otro|otra|otros|\
          otras|competidor*|competencia|de la esquina|de al lado|del lado|del vecino|de la vecina|de el|\
          de ella|de ellos|de ellas|grupo a|grupo b|grupo c|turno b|de la sucursal|en otro|en otra|de otro|\
          de otra|nuevo cliente|nueva cliente|clienta nueva",
@@ -153,7 +153,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Move,
-        "revisamos|revisar|reviso|revisaron|revisando|reprogram*|reagend*|pospon*|pospus*|aplaz*|posterg*|\
+        "se fija en|se fijo en|se va a|se fue a|se van a|saltamos|queda fijado|revisamos|revisar|reviso|revisaron|revisando|reprogram*|reagend*|pospon*|pospus*|aplaz*|posterg*|\
          prorrog*|extend*|adelantaron|retras*|aument*|disminu*|reduj*|modific*|actualiz*|ajust*|traslad*|\
          reubic*|dio hasta|nos dio|nos dieron|dieron hasta|tenemos hasta|renegoci*|fue de|upgrade|downgrade|\
          cambio|cambiaron|cambie|cambiamos|cambia|cambien|cambiar|cambiando|cambiado|cambiada|paso|pasaron|\
@@ -189,8 +189,31 @@ pub(super) const CLASSES: &[Class] = &[
          no habra",
     ),
     (
+        Sign::Gone,
+        "se acabo|se acabaron|acabo|se termino|se terminaron|se agoto|se agotaron|quebro|quebraron|cerro|cerro sus puertas|\
+         fallo|nos fallo|caduco|expiro|vencio|salio de|dejo el|dejo la|dejo|deje|dejamos|dejaron|se jubilo|jubilo|renuncio|\
+         fue despedid*|se fue|se marcho|desviaron|fue desviad*|clausuraron|fue vendid*|ya no|nada de|basta de|\
+         me canse de|nos cansamos de|abandone|abandono|pare de|paramos de|desisti|desistio|desistimos|anularon|anulo|anule|\
+         se anula|se anulo|se cancela|se cancelo|cancelo|cancelaron|cancele|cancelamos|cerre la cuenta|vendi|\
+         vendimos|vendio|devolvi|devolvimos|se estropeo|se rompio|se averio|no funciona|no gusto|rompimos|rescindimos|\
+         rescindio|rescindi|despedimos|quite|quitamos|quitaron|saltamos|borren|borra|olvida|olviden|olvidate|murio|\
+         fallecio|no funciono|salio mal|se bajo|se bajaron|baja definitiva|esta fuera|se mudo|mudaron|descontinuaron|\
+         fue descontinuad*|no se queda mas|no va mas|no viene mas|no se hace mas|no mas|sin mas|termine con|corte con|\
+         me borre|nos borramos",
+    ),
+    (
+        Sign::Begin,
+        "estamos en|estoy en|me suscribi|prefiero|empece|empezo|empezamos|empezaron|empieza|comence|quiero|queremos|me apunte|se apunto|nos apuntamos|me inscribi|\
+         se inscribio|inscribi|me pusieron|nos pusieron|me pase|nos pasamos|se paso|me quede|me quede con|nos quedamos con|\
+         se queda con|tome|tomamos|tomo|entra|entro|entraron|contrate|contratamos|hago|hace|hacemos|haremos|uso|usamos|\
+         usen|usa|usar|usaremos|lanzamos|vamos con|voy con|voy a|firme con|firmamos con|nos atiende|atiende|te va a atender|\
+         va a atender|lo hace|la hace|maneja|conduce|estrenan|estrenamos|pinta de|pinten de|va de|tengo|tenemos|\
+         compramos|le compramos|alquilamos|reserve|reservamos|vayan|vaya|venga|vengan|come en|come|toma|asumio|asume|\
+         elegi|elegimos|escogi|probamos|vamos|voy",
+    ),
+    (
         Sign::Status,
-        "aprobado|aprobada|aprobados|aprobadas|aprobo|aprobaron|reprobado|rechazado|rechazada|rechazo|\
+        "firmo|se bajo|recibido|recibida|zarpo|atraco|partio|instalado|instalada|revocado|revocada|desistio|ingresado|ingresada|de alta|libero|liberaron|arreglaron|arreglo|termino|terminaron|en mantenimiento|en transito|abierto|abierta|cerro|cerrados|aprobo|descartado|descartada|averiado|averiada|contratado|contratada|aprobado|aprobada|aprobados|aprobadas|aprobo|aprobaron|reprobado|rechazado|rechazada|rechazo|\
          rechazaron|negado|negada|nego|negaron|denegado|denegada|denego|denegaron|cancelado|cancelada|\
          cancelaron|se cancelo|cerrado|cerrada|cerraron|cubierto|cubierta|cubierta la|resuelto|resuelta|\
          resolvio|resolvieron|completado|completada|completo|concluido|concluida|finalizado|finalizada|\
@@ -232,7 +255,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Direct,
-        "manda|mande|manden|mandalo|mandala|mandenlo|mandenla|mandenmelo|mandar|envia|envie|envien|envialo|\
+        "traduce|traduzca|traduzcan|traducir|imprime|imprima|impriman|pinta|pinte|pinten|envuelve|manda|mande|manden|mandalo|mandala|mandenlo|mandenla|mandenmelo|mandar|envia|envie|envien|envialo|\
          enviala|envienlo|envienla|enviar|entrega|entregue|entreguen|entreguenlo|entregar|usa|use|usen|usar|\
          utiliza|utilicen|llama|llame|llamen|llamame|llamenme|habla con|hable con|hablen con|responde|\
          responda|respondan|contesta|contesten|escribe|escriban|escribanle|escribele|escribile|escribi|paga|\
@@ -260,7 +283,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Is,
-        "es|son|esta|estan|sera|seran|va a ser|van a ser|somos|seremos|queda|quedo|cuesta|sale|vale|empieza|\
+        "da|dan|pesa|pesan|mide|miden|suma|marca|tiene|tienen|esta saliendo a|saliendo a|costando|sale a|es|son|esta|estan|sera|seran|va a ser|van a ser|somos|seremos|queda|quedo|cuesta|sale|vale|empieza|\
          comienza|termina|vence|vivo|vive|vivo en|viviendo|estoy viviendo|cae|llega|parte|abre|cierra|\
          atiende|funciona|pasa a ser|pasan a ser|debe ser|tiene que ser|ocurre|se llama|llama|pagamos|corre",
     ),

@@ -61,6 +61,10 @@ pub(super) enum Sign {
     Move,
     /// Ends, without a new value.
     End,
+    /// Is no more: broke, fell through, ran out.
+    Gone,
+    /// Begins, takes, wants, uses: what comes next is in the place of something else.
+    Begin,
     /// A status reached.
     Status,
     /// Goes back to an earlier value.
@@ -149,7 +153,9 @@ pub(super) fn marks(words: &[Word], tongue: Tongue) -> Vec<Mark> {
     let mut found: Vec<Mark> = Vec::new();
     for (at, word) in words.iter().enumerate() {
         for table in tables {
-            let Some(phrases) = table.by_start.get(start_of(&word.plain)) else { continue };
+            let Some(phrases) = table.by_start.get(start_of(&word.plain)) else {
+                continue;
+            };
             for phrase in phrases {
                 let end = at + phrase.words.len();
                 let here = words

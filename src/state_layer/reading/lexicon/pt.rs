@@ -34,7 +34,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Past,
-        "semana passada|mes passado|ano passado|passada|passado|anteontem|antigamente|originalmente|\
+        "tava|tavam|semana passada|mes passado|ano passado|passada|passado|anteontem|antigamente|originalmente|\
          inicialmente|no comeco|no inicio era|a principio|quase|era|eram|antes era|costumava|costumavamos|\
          naquela epoca|naquele tempo|anos atras|meses atras|dias atras|semanas atras|faz tempo|tinha sido|\
          tinhamos|tinha|estava|estavam|havia|haviamos|na epoca|quando ele nasceu|quando ela nasceu|\
@@ -99,7 +99,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Other,
-        "maioria|em media|geralmente|normalmente|em geral|o mercado|no mercado|por ai|outro|outra|outros|\
+        "de frente|em frente|da frente|aqui perto|la do|de outra loja|do outro lado|maioria|em media|geralmente|normalmente|em geral|o mercado|no mercado|por ai|outro|outra|outros|\
          outras|concorrente|concorrentes|concorrencia|da esquina|do lado|ao lado|do vizinho|da vizinha|dele|\
          dela|deles|delas|turma a|turma b|turma c|grupo a|grupo b|grupo c|da filial|de outro|de outra|\
          em outro|em outra|novo cliente|nova cliente",
@@ -158,7 +158,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Move,
-        "revisar|revisamos|revisando|revisou|revisaram|alter*|atualiz*|remarc*|reagend*|adiou|prorrog*|\
+        "regula|regule|regulem|ajusta|ajuste|ajustem|foi fixad*|fixado em|teve que ir|vai ter que ir|tem que ir pra|passou a|subimos|revisar|revisamos|revisando|revisou|revisaram|alter*|atualiz*|remarc*|reagend*|adiou|prorrog*|\
          antecip*|adiant*|aument*|diminu*|reduz*|ajust*|reajust*|estend*|ampliou|ampliamos|deu ate|\
          deram ate|temos ate|tenho ate|renegoci*|mudou|mudaram|foi de|vai de|upgrade|downgrade|mudei|\
          mudamos|muda|mude|mudem|mudar|mudando|passou|passaram|passa|passam|passar|passei|passamos|ficou|\
@@ -194,8 +194,33 @@ pub(super) const CLASSES: &[Class] = &[
          descarte|descartamos|anula|anule|anular|anularam|revogaram|revogou|larguei|larga",
     ),
     (
+        Sign::Gone,
+        "acabou|acabaram|esgotou|esgotaram|quebrou|quebraram|faliu|fechou as portas|fechou|furou|furaram|falhou|\
+         caducou|expirou|venceu|saiu de linha|saiu do ar|saiu da|saiu do|saiu de|sai da|sai do|saimos da|saimos do|\
+         saimos de|se aposentou|aposentou|se demitiu|pediu demissao|pediu as contas|foi demitid*|foi embora|\
+         foi desviad*|foi interditad*|foi vendid*|nao entrega mais|nao atende mais|nao trabalha mais|\
+         nao deposita mais|nao faz mais|nao existe mais|nao vem mais|nao tem mais|nao da mais|nao quero|\
+         nao vou mais|nao vai dar|chega de|nada de|cansei de|enjoei de|larguei|largou|largamos|deixei|deixou|deixamos|\
+         deixaram|abandonei|parei|parou|paramos|desisti|desistiu|desistimos|desistiram|desmarcou|desmarcaram|\
+         desmarquei|cancelou|cancelaram|cancelei|cancelamos|encerrei|encerrou|encerramos|fechei a conta|\
+         vendi|vendemos|vendeu|devolvi|devolveu|devolvemos|pifou|estragou|pro conserto|para o conserto|se mudou|\
+         mudou de|nao gostei|rompemos|rompeu|rescindi*|dispensei|dispensamos|dispensaram|tirei|tiramos|tiraram|\
+         pulamos|pulei|aposentamos|esquece|esqueca|esquecam|trocou de|faleceu|morreu|nao deu certo|deu ruim|\
+         caiu fora|pulou fora|quebrou a perna|ta fora|esta fora|lotou|ficou indisponivel|foi descontinuad*",
+    ),
+    (
+        Sign::Begin,
+        "assinei|assinamos|renovei|estamos na|estamos no|estou na|estou no|to na|to no|prefiro|comecei|comecou|comecamos|comecaram|comeca|quero|queremos|vem de|vou de|vou com|fiquei com|ficamos com|\
+         ficou com|fica com|peguei|pegamos|pegou|pega|entra|entrou|entraram|entro|arrumei|arrumamos|contratei|\
+         contratamos|faco|faz|fazemos|faremos|uso|usamos|usem|usa|use|vamos usar|vamos lancar|vamos com|vamos de|\
+         lancamos|mudei pra|mudei para|me inscrevi|inscrevi|matriculei|adotei|adotamos|passei pra|passei para|\
+         fechei com|fechamos com|quem cuida|quem faz|quem atende|vai tocar|toca|vai fazer|assume|assumiu|toma conta|\
+         imprime em|imprime|pinta de|pintem de|vai de|vao de|vou na|tenho|temos|compramos|compro|tentamos|alugamos|\
+         reservei|reservamos|marquei|marcamos|marcaram|me encaixaram|encaixaram|remarcaram|vai ser|venha|venham|vao",
+    ),
+    (
         Sign::Status,
-        "aprovado|aprovada|aprovados|aprovadas|aprovou|aprovaram|reprovado|reprovada|reprovou|reprovaram|\
+        "assinou|assinaram|recebido|recebida|atracou|zarpou|partiu|coletado|coletada|instalado|instalada|caducou|revogado|revogada|desistiu|compareceu|nao compareceu|transferida|internado|internada|de alta|teve alta|aprovou|liberaram|liberou|deferiu|consertaram|consertou|terminou|terminaram|em manutencao|em transito|aberto|aberta|reagendado|aprovado|aprovada|aprovados|aprovadas|aprovou|aprovaram|reprovado|reprovada|reprovou|reprovaram|\
          rejeitado|rejeitada|rejeitou|rejeitaram|negado|negada|negou|negaram|recusado|recusada|recusou|\
          recusaram|indeferido|indeferida|deferido|deferida|cancelado|cancelada|cancelados|canceladas|\
          cancelaram|cancelou|fechado|fechada|encerrado|encerrada|preenchido|preenchida|resolvido|resolvida|\
@@ -241,7 +266,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Direct,
-        "manda|mande|mandem|mandar|envia|envie|enviem|enviar|entrega|entregue|entreguem|entregar|usa|use|\
+        "traduz|traduza|traduzam|traduzir|imprime|imprima|imprimam|pinta|pinte|pintem|embala|embale|manda|mande|mandem|mandar|envia|envie|enviem|enviar|entrega|entregue|entreguem|entregar|usa|use|\
          usem|usar|liga|ligue|liguem|fala com|fale com|falem com|falar com|responde|responda|respondam|\
          responder|escreve|escreva|paga|pague|pagar|cobra|cobre|anota|anote|anotem|salva|salve|salvem|\
          coloca|coloque|coloquem|colocar|bota|bote|poe|ponha|marca|marque|marquem|marcar|agenda|agende|\
@@ -269,7 +294,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Is,
-        "e|eh|sao|esta|ta|estao|tao|sera|serao|vai ser|vao ser|somos|fica|ficou|custa|sai|sai por|vale|\
+        "pesa|pesam|mede|medem|tem|somam|ta saindo a|ta saindo por|saindo a|saindo por|custando|esta saindo a|ta custando|e|eh|sao|esta|ta|estao|tao|sera|serao|vai ser|vao ser|somos|fica|ficou|custa|sai|sai por|vale|\
          comeca|termina|vence|moro|mora|moro em|to morando|estou morando|morando|cai|cai no|cai na|chega|\
          parte|abre|fecha|atende|funciona|passa a ser|passam a ser|deve ser|tem que ser|acontece|rola|chama|\
          se chama|acaba|vamos ser|vamos estar|vamos em|equivale|somos em|seremos|seremos em|vou pagar|roda",

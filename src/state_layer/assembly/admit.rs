@@ -87,22 +87,22 @@ pub(super) struct Entry {
 
 impl Entry {
     /// A line that shows nothing that could be left out.
-    pub fn bare(line: Line) -> Self {
+    pub(super) fn bare(line: Line) -> Self {
         Self { line, facts: Vec::new(), name: None }
     }
 
     /// A line that shows a fact.
-    pub fn of(line: Line, fact: &Fact) -> Self {
+    pub(super) fn of(line: Line, fact: &Fact) -> Self {
         Self::of_all(line, &[fact])
     }
 
     /// A line that shows several facts.
-    pub fn of_all(line: Line, facts: &[&Fact]) -> Self {
+    pub(super) fn of_all(line: Line, facts: &[&Fact]) -> Self {
         Self { line, facts: facts.iter().map(|fact| fact.uid.clone()).collect(), name: None }
     }
 
     /// A line that shows something else, under the name by which it is left out.
-    pub fn named(line: Line, name: String) -> Self {
+    pub(super) fn named(line: Line, name: String) -> Self {
         Self { line, facts: Vec::new(), name: Some(name) }
     }
 
@@ -130,7 +130,7 @@ pub(super) struct Admission {
 
 impl Admission {
     /// An empty pack.
-    pub fn new(counter: Counter, budget: u32) -> Self {
+    pub(super) fn new(counter: Counter, budget: u32) -> Self {
         Self {
             counter,
             budget,
@@ -146,12 +146,12 @@ impl Admission {
     }
 
     /// Tokens used so far.
-    pub fn used(&self) -> u32 {
+    pub(super) fn used(&self) -> u32 {
         self.used
     }
 
     /// The texts that are in it so far.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().flatten().map(|(_, entry)| entry.line.text.as_str())
     }
 
@@ -174,13 +174,13 @@ impl Admission {
     }
 
     /// Adds what must be there.
-    pub fn require(&mut self, part: Part, entry: Entry) {
+    pub(super) fn require(&mut self, part: Part, entry: Entry) {
         let place = self.parts.get(part as usize).map_or(0, Vec::len);
         self.push(part, entry, place);
     }
 
     /// Says whether what must be there fits, and divides the rest: `fixed` tokens of it are identity and the present.
-    pub fn settle(&mut self, fixed: u32, facts_share: f64) -> Result<(), PackRefusal> {
+    pub(super) fn settle(&mut self, fixed: u32, facts_share: f64) -> Result<(), PackRefusal> {
         if self.used > self.budget {
             return Err(PackRefusal::BudgetTooSmall { required: self.used });
         }
@@ -192,13 +192,13 @@ impl Admission {
     }
 
     /// Adds a line behind the others of its section, if it fits.
-    pub fn offer(&mut self, part: Part, entry: Entry) {
+    pub(super) fn offer(&mut self, part: Part, entry: Entry) {
         let place = self.parts.get(part as usize).map_or(0, Vec::len);
         self.offer_at(part, entry, place);
     }
 
     /// Adds a line at a place in its section, if it fits.
-    pub fn offer_at(&mut self, part: Part, entry: Entry, place: usize) {
+    pub(super) fn offer_at(&mut self, part: Part, entry: Entry, place: usize) {
         let cost = self.cost(part, &entry.line);
         let free = self.budget.saturating_sub(self.used);
         let limit = match part {
@@ -221,17 +221,21 @@ impl Admission {
     }
 
     /// Whether no further fact is worth counting.
-    pub fn facts_are_full(&self) -> bool {
+    pub(super) fn facts_are_full(&self) -> bool {
         self.facts_left.min(self.budget.saturating_sub(self.used)) < SHORTEST || self.misses >= MISSES
     }
 
     /// Notes what is left out.
-    pub fn leave(&mut self, id: &str, reason: Omission) {
+    pub(super) fn leave(&mut self, id: &str, reason: Omission) {
         self.omitted.push(Omitted { id: id.to_owned(), reason });
     }
 
     /// The pack.
-    pub fn finish(mut self, request: &PackRequest, omitted: impl Iterator<Item = (String, Omission)>) -> ContextPack {
+    pub(super) fn finish(
+        mut self,
+        request: &PackRequest,
+        omitted: impl Iterator<Item = (String, Omission)>,
+    ) -> ContextPack {
         self.omitted.extend(omitted.map(|(id, reason)| Omitted { id, reason }));
         self.parts.iter_mut().for_each(|lines| lines.sort_by_key(|(place, _)| *place));
         let (mut segments, mut context) = self.render();
@@ -277,7 +281,7 @@ impl Admission {
         let mut segments = Vec::new();
         for (part, lines) in Part::ALL.into_iter().zip(&self.parts).filter(|(_, lines)| !lines.is_empty()) {
             let mut text = part.heading().to_owned();
-            lines.iter().for_each(|(_, entry)| text.push_str(&entry.line.text));
+            text.extend(lines.iter().map(|(_, entry)| entry.line.text.as_str()));
             let tokens = self.counter.count(&text);
             segments.push(Segment { section: part.name().to_owned(), text, tokens });
         }

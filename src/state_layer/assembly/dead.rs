@@ -100,7 +100,7 @@ fn lead(leads: &mut Vec<usize>, index: usize) {
 
 impl<'a> DeadValues<'a> {
     /// None yet.
-    pub fn new(stems: &'a Stems) -> Self {
+    pub(super) fn new(stems: &'a Stems) -> Self {
         Self {
             stems,
             dead: Vec::new(),
@@ -114,12 +114,12 @@ impl<'a> DeadValues<'a> {
     }
 
     /// Whether nothing is dead.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.dead.is_empty()
     }
 
     /// Notes what a living fact replaced.
-    pub fn add_former(&mut self, fact: &Fact, text: &str) {
+    pub(super) fn add_former(&mut self, fact: &Fact, text: &str) {
         if fact.former.is_empty() {
             return;
         }
@@ -129,7 +129,7 @@ impl<'a> DeadValues<'a> {
     }
 
     /// Notes one value that `now` has replaced.
-    pub fn add_replaced(&mut self, key: &str, now: &str, old: &str) {
+    pub(super) fn add_replaced(&mut self, key: &str, now: &str, old: &str) {
         self.add(key, None, &Now::new(now), old);
     }
 
@@ -159,7 +159,7 @@ impl<'a> DeadValues<'a> {
     }
 
     /// Notes a text that is not shown: restricted, or said under another scope.
-    pub fn add_withheld(&mut self, text: &str) {
+    pub(super) fn add_withheld(&mut self, text: &str) {
         let body = tagged(text).body;
         if self.dead.len() >= MAX_DEAD {
             return;
@@ -171,10 +171,12 @@ impl<'a> DeadValues<'a> {
 
     /// Takes notice of what living texts say: a name of theirs is not dead, and a figure of theirs is dead only on its
     /// topic.
-    pub fn settle<'t>(&mut self, living: impl Iterator<Item = std::borrow::Cow<'t, str>>) {
+    pub(super) fn settle<'t>(&mut self, living: impl Iterator<Item = std::borrow::Cow<'t, str>>) {
         for text in living {
             let words = words(&text);
-            words.iter().for_each(|word| drop(self.names.remove(&word.form)));
+            for word in &words {
+                self.names.remove(&word.form);
+            }
             if words.iter().any(|word| self.may_be_figure(&word.form)) {
                 self.shared.extend(figures(&text).into_iter().filter(|figure| self.figures.contains_key(figure)));
             }
@@ -249,7 +251,7 @@ impl<'a> DeadValues<'a> {
     }
 
     /// Whether a text could repeat something dead: no more than a look at its words.
-    pub fn may_touch(&self, text: &str) -> bool {
+    pub(super) fn may_touch(&self, text: &str) -> bool {
         !self.dead.is_empty()
             && words(text).iter().any(|Word { form, .. }| {
                 self.phrases.contains_key(form) || self.names.contains_key(form) || self.may_be_figure(form)

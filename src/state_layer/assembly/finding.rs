@@ -43,7 +43,7 @@ impl<'s, 'a> Place<'s, 'a> {
 impl DeadValues<'_> {
     /// Where a sentence repeats what is dead. A fact that stands is held only against what was replaced: that it may be
     /// shown was decided before.
-    pub fn spans(&self, said: &Said<'_>, is_fact: bool) -> Vec<Range<usize>> {
+    pub(super) fn spans(&self, said: &Said<'_>, is_fact: bool) -> Vec<Range<usize>> {
         let counts = |index: usize| self.because(index).is_some_and(|because| !is_fact || because == Because::Replaced);
         let mut spans = Vec::new();
         for (at, word) in said.words.iter().enumerate() {

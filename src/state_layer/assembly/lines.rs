@@ -17,7 +17,7 @@ pub(super) struct Line {
 
 impl Line {
     /// A line that says this.
-    pub fn new(counter: Counter, content: &str) -> Self {
+    pub(super) fn new(counter: Counter, content: &str) -> Self {
         let text = format!("- {content}\n");
         let tokens = counter.count(&text);
         Self { text, tokens }

@@ -45,10 +45,10 @@ pub struct Turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
-    /// OpenAI's `cl100k_base`.
+    /// `OpenAI`'s `cl100k_base`.
     #[default]
     Cl100kBase,
-    /// OpenAI's `o200k_base`.
+    /// `OpenAI`'s `o200k_base`.
     O200kBase,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Order {
 
 impl Order {
     /// Puts facts in order.
-    pub fn new(facts: &[Shown<'_>], query: &Query, order: &AuthorityOrder) -> Self {
+    pub(super) fn new(facts: &[Shown<'_>], query: &Query, order: &AuthorityOrder) -> Self {
         let scores = query.relevance(facts.iter().map(|shown| [shown.fact.key.as_str(), &shown.text]));
         let mut ranks: HashMap<Option<&str>, Option<Rank>> = HashMap::new();
         let mut keyed: Vec<(Reverse<u64>, Reverse<Option<Rank>>, usize)> = Vec::with_capacity(facts.len());
@@ -103,22 +103,22 @@ impl Order {
     }
 
     /// In which section a fact belongs.
-    pub fn class(&self, place: usize) -> Placed {
+    pub(super) fn class(&self, place: usize) -> Placed {
         self.classes.get(place).copied().unwrap_or(Placed::Fact)
     }
 
     /// Where a fact stands in the order.
-    pub fn position(&self, place: usize) -> usize {
+    pub(super) fn position(&self, place: usize) -> usize {
         self.positions.get(place).copied().unwrap_or(usize::MAX)
     }
 
     /// The most relevant facts, and none that shares nothing with the question.
-    pub fn best(&self, most: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn best(&self, most: usize) -> impl Iterator<Item = usize> {
         self.by_relevance.iter().copied().take(self.relevant.min(most))
     }
 
     /// Facts in the order in which they are printed: a contested one right behind the newer one that contests it.
-    pub fn printed(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn printed(&self) -> impl Iterator<Item = usize> {
         let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (older, newer) in &self.contested {
             behind.entry(*newer).or_default().push(*older);

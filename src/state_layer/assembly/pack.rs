@@ -230,7 +230,9 @@ impl Draft<'_> {
             printed: &printed,
         };
         let (kept, omitted) = filtered(&self.request.recent_turns, &against);
-        omitted.into_iter().for_each(|(place, reason)| admission.leave(&format!("turn:{place}"), reason));
+        for (place, reason) in omitted {
+            admission.leave(&format!("turn:{place}"), reason);
+        }
         let answers: Vec<String> = self
             .order
             .best(ANSWERS)

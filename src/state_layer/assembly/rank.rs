@@ -48,12 +48,12 @@ fn sieve_place(trigram: u32) -> (usize, u64) {
 
 impl Query {
     /// The terms of this question.
-    pub fn new(question: &str) -> Self {
+    pub(super) fn new(question: &str) -> Self {
         Self::of(&[(question, 1.0)], language(question))
     }
 
     /// The terms of this question, and at a lower weight those of texts that answer it.
-    pub fn with_answers(question: &str, answers: &[String]) -> Self {
+    pub(super) fn with_answers(question: &str, answers: &[String]) -> Self {
         let mut parts = vec![(question, 1.0)];
         parts.extend(answers.iter().map(|answer| (answer.as_str(), BORROWED_WEIGHT)));
         Self::of(&parts, language(question))
@@ -90,7 +90,7 @@ impl Query {
     }
 
     /// How relevant each text is, in millionths; 0 where it shares nothing with the question.
-    pub fn relevance<'t>(&self, texts: impl Iterator<Item = [&'t str; 2]>) -> Vec<u64> {
+    pub(super) fn relevance<'t>(&self, texts: impl Iterator<Item = [&'t str; 2]>) -> Vec<u64> {
         let mut counts = vec![0_u16; self.weights.len()];
         let mut frequency = vec![0_u32; self.weights.len()];
         let mut hits: Vec<(usize, u16)> = Vec::new();
@@ -229,16 +229,15 @@ impl Reader {
             }
         };
         if query.starts.binary_search(&start(&self.word)).is_ok() || self.word.iter().any(|byte| !byte.is_ascii()) {
-            let term = match self.seen.get(word) {
-                Some(term) => *term,
-                None => {
-                    let term = query.stemming.stem(word).and_then(|stem| query.stems.get(&stem).copied());
-                    // The words of the texts are bounded by the texts, those remembered by this.
-                    if self.seen.len() < 4096 {
-                        self.seen.insert(word.to_owned(), term);
-                    }
-                    term
+            let term = if let Some(term) = self.seen.get(word) {
+                *term
+            } else {
+                let term = query.stemming.stem(word).and_then(|stem| query.stems.get(&stem).copied());
+                // The words of the texts are bounded by the texts, those remembered by this.
+                if self.seen.len() < 4096 {
+                    self.seen.insert(word.to_owned(), term);
                 }
+                term
             };
             term.into_iter().for_each(&mut found);
         }

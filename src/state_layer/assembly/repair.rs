@@ -65,7 +65,7 @@ pub(super) struct Successors<'s> {
 
 impl<'s> Successors<'s> {
     /// From the facts that stand.
-    pub fn new(facts: &'s [Shown<'_>]) -> Self {
+    pub(super) fn new(facts: &'s [Shown<'_>]) -> Self {
         let mut found = Self::default();
         for (place, shown) in facts.iter().enumerate() {
             found.by_uid.insert(&shown.fact.uid, place);
@@ -77,7 +77,7 @@ impl<'s> Successors<'s> {
     }
 
     /// The places of the facts to recompute from.
-    pub fn of(&self, shown: &Shown<'_>) -> Vec<usize> {
+    pub(super) fn of(&self, shown: &Shown<'_>) -> Vec<usize> {
         let review = shown.fact.review.iter().flat_map(|review| &review.bases);
         let mut places: Vec<usize> = review.filter_map(|uid| self.by_uid.get(uid).copied()).collect();
         let ground = void(&shown.text).and_then(|void| void.ground);

@@ -31,27 +31,27 @@ pub(super) struct Said<'a> {
 
 impl<'a> Said<'a> {
     /// Takes a text apart.
-    pub fn new(text: &'a str, all: &'a Stems) -> Self {
+    pub(super) fn new(text: &'a str, all: &'a Stems) -> Self {
         Self { text, words: words(text), all, stems: OnceCell::new(), values: OnceCell::new() }
     }
 
     /// The stems of the words that carry meaning; made when they are first asked for.
-    pub fn stems(&self) -> &BTreeSet<Stem> {
+    pub(super) fn stems(&self) -> &BTreeSet<Stem> {
         self.stems.get_or_init(|| self.all.set(&self.words))
     }
 
     /// The stems of the pack.
-    pub fn all_stems(&self) -> &Stems {
+    pub(super) fn all_stems(&self) -> &Stems {
         self.all
     }
 
     /// The typed values; read when they are first asked for.
-    pub fn values(&self) -> &[TypedValue] {
+    pub(super) fn values(&self) -> &[TypedValue] {
         self.values.get_or_init(|| values(self.text))
     }
 
     /// The words in a row, between single spaces: ` we moved to $50 `.
-    pub fn spaced(&self) -> String {
+    pub(super) fn spaced(&self) -> String {
         spaced(&self.words)
     }
 }

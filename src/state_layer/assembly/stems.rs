@@ -29,12 +29,12 @@ struct Known {
 
 impl Stems {
     /// No stem yet.
-    pub fn new(language: Language) -> Self {
+    pub(super) fn new(language: Language) -> Self {
         Self { stemming: Stemming::of(language), known: RefCell::default() }
     }
 
     /// The stem of a folded word; none for one that carries no meaning.
-    pub fn of(&self, form: &str) -> Option<Stem> {
+    pub(super) fn of(&self, form: &str) -> Option<Stem> {
         if let Some(stem) = self.known.borrow().forms.get(form) {
             return *stem;
         }
@@ -54,12 +54,12 @@ impl Stems {
     }
 
     /// The stems of these words.
-    pub fn set<'w>(&self, words: impl IntoIterator<Item = &'w Word>) -> BTreeSet<Stem> {
+    pub(super) fn set<'w>(&self, words: impl IntoIterator<Item = &'w Word>) -> BTreeSet<Stem> {
         words.into_iter().filter_map(|word| self.of(&word.form)).collect()
     }
 
     /// The stems of a text.
-    pub fn of_text(&self, text: &str) -> BTreeSet<Stem> {
+    pub(super) fn of_text(&self, text: &str) -> BTreeSet<Stem> {
         self.set(&words(text))
     }
 }

@@ -34,13 +34,13 @@ pub(super) struct Printed<'a> {
 
 impl<'a> Printed<'a> {
     /// Nothing yet.
-    pub fn new(all: &'a Stems) -> Self {
+    pub(super) fn new(all: &'a Stems) -> Self {
         let of_the_message = OF_THE_MESSAGE.iter().filter_map(|word| all.of(word)).collect();
         Self { all, of_the_message, lines: Vec::new(), stems: HashMap::new() }
     }
 
     /// Adds a line.
-    pub fn add(&mut self, text: &str) {
+    pub(super) fn add(&mut self, text: &str) {
         let place = self.lines.len();
         self.lines.push((text.to_owned(), OnceCell::new()));
         for stem in self.all.of_text(text) {

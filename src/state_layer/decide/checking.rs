@@ -14,11 +14,11 @@ use crate::state_layer::refusal::SpaceRefusal;
 use crate::state_layer::space::{Partition, Space};
 
 /// The longest key, name, audience and scope id, in bytes.
-pub const MAX_NAME_BYTES: usize = 256;
+pub(super) const MAX_NAME_BYTES: usize = 256;
 /// The longest reason, in bytes.
-pub const MAX_REASON_BYTES: usize = 1024;
+pub(super) const MAX_REASON_BYTES: usize = 1024;
 /// The most audiences of one fact.
-pub const MAX_AUDIENCES: usize = 32;
+pub(super) const MAX_AUDIENCES: usize = 32;
 
 /// Whether a fact answers to a name.
 pub(super) fn answers_to(fact: &Fact, name: &str) -> bool {

@@ -13,7 +13,7 @@ use crate::state_layer::space::{Partition, WorkingItem};
 use crate::state_layer::statement::{Ruling, Statement, Verdict};
 
 /// The source kind of facts that were working items.
-pub const WORKING_SET: &str = "working_set";
+pub(super) const WORKING_SET: &str = "working_set";
 
 impl Deciding<'_, '_> {
     fn known(&self, uid: &FactUid) -> Result<&Fact, SpaceRefusal> {

@@ -10,9 +10,9 @@ use crate::state_layer::language::folding::plain_text;
 use crate::state_layer::reading::{Bearing, Prepared, Reading, bearings_among};
 
 /// The source kind of facts made from utterances.
-pub const OBSERVATION: &str = "observation";
+pub(super) const OBSERVATION: &str = "observation";
 /// The value of a fact that says that its key was cancelled.
-pub const CANCELLED: &str = "cancelled";
+pub(super) const CANCELLED: &str = "cancelled";
 
 impl Ledger {
     /// Lets a reading bear on the facts that stand. What is only imagined is not what people talk about.

@@ -66,6 +66,8 @@ struct Fit {
     telling: usize,
     /// Words of the key that it does not name, without those that name only a type.
     missing: usize,
+    /// Words of the key that it names by their own stem.
+    exact: usize,
     /// Words of the value that it names.
     text: usize,
     /// Its subject or object is the key's.
@@ -90,13 +92,13 @@ struct Fit {
 
 impl Fit {
     fn score(&self) -> usize {
-        let own = 60 * usize::from(self.old) + 10 * self.telling + 5 * (self.key - self.telling) + 7 * self.text.min(3);
+        let own = 60 * usize::from(self.old) + 10 * self.telling + 5 * (self.key - self.telling) + 8 * self.text.min(3);
         let shape = 12 * usize::from(self.kind)
             + 20 * usize::from(self.peer)
             + 9 * usize::from(self.head)
             + 50 * usize::from(self.former);
         let whole = if self.key > 0 && self.missing == 0 { 4 } else { 0 };
-        (own + shape + whole).saturating_sub(if self.foreign { 8 } else { 0 })
+        (own + shape + whole + 2 * self.exact).saturating_sub(if self.foreign { 8 } else { 0 })
     }
 
     fn linked(&self) -> bool {
@@ -213,6 +215,7 @@ fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
         key,
         telling,
         missing,
+        exact: prepared.key.iter().filter(|word| claim.about.contains(&word.stem)).count(),
         text: text + codes,
         head,
         kind,
@@ -343,7 +346,7 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
             (named && !fit.foreign && cue == "end").then_some((true, 88, "what it ends is the fact's"))
         }
         Act::Set | Act::Revert if cue == "status" => {
-            let named = fit.head && fit.telling > 0 || fit.text > 0;
+            let named = fit.telling > 0 && (fit.head || (prepared.tells_status() && fit.missing == 0)) || fit.text > 0;
             if !named || fit.foreign {
                 return None;
             }
@@ -362,7 +365,8 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
             }
             let ruling =
                 cue == "choice" && claim.about.iter().any(|term| term == "#policy") && fit.telling + fit.key > 0;
-            if !fit.kind && !ruling {
+            let whole = cue == "replaced" && worded && fit.text * 2 >= prepared.text.len();
+            if !fit.kind && !ruling && !whole {
                 return None;
             }
             let link = fit.key > 0 || fit.text > 0;

@@ -159,6 +159,8 @@ fn add_parts(clauses: &[Clause], stances: &[Stance], ruled: bool, claims: &mut V
             let whole = own.len() == 1;
             let framed = if standing { frames::of(part) } else { None };
             let bare = if standing { frames::valued(part) } else { None };
+            let bare = bare.filter(|_| !told);
+            let framed = framed.filter(|frame| !told || matches!(frame.cue, "move" | "now" | "correction"));
             for frame in framed.into_iter().filter(|frame| !whole && frame.new.is_some()).chain(bare) {
                 let claim = claim_of(part, &frame, &before, ruled);
                 if !claims.contains(&claim) {
@@ -167,7 +169,7 @@ fn add_parts(clauses: &[Clause], stances: &[Stance], ruled: bool, claims: &mut V
             }
             before = stems_of(part, &(0..0), &(0..0));
         }
-        parts.extend(own);
+        parts.extend(own.into_iter().filter(|part| !told || stance::of(part) == Stance::Assertion));
     }
     if let Some((gone, part, new)) = replaced::pair(&parts) {
         let mut claim = claim_of(part, &Frame::replacing(new), &[], ruled);
@@ -393,13 +395,11 @@ fn others_of(clause: &Clause, new: &Span, old: &Span) -> Vec<String> {
 
 /// Whether a word for another or for somebody's says nothing of the kind: "otra vez", "the tutor raised her rate".
 fn is_no_other(clause: &Clause, at: usize, end: usize) -> bool {
-    const OWN: &[&str] = &["her", "his", "their", "dele", "dela", "deles", "delas"];
+    const OWN: &[&str] = &["her", "his", "their"];
     let again = clause.word(end).is_some_and(|word| matches!(word.plain.as_str(), "vez" | "time" | "times" | "veces"));
     let owned = clause.word(at).is_some_and(|word| OWN.contains(&word.plain.as_str()));
     let owner = (0..at).any(|before| {
-        let determined = clause.word(before).is_some_and(|word| {
-            matches!(word.plain.as_str(), "the" | "our" | "my" | "o" | "a" | "nosso" | "nossa" | "meu" | "minha")
-        });
+        let determined = clause.word(before).is_some_and(|word| matches!(word.plain.as_str(), "the" | "our" | "my"));
         let noun = clause
             .word(before + 1)
             .is_some_and(|word| !word.sign && word.value.is_none() && word.written.starts_with(char::is_lowercase));

@@ -35,7 +35,7 @@ const CLASSES: &[(&str, &str)] = &[
     ),
     (
         "payment",
-        "pix boleto cash dinheiro efectivo debit debito credit credito cheque check transferencia transfer paypal",
+        "pix boleto card cartao tarjeta cash dinheiro efectivo debit debito credit credito cheque check transferencia transfer paypal",
     ),
     ("tone", "formal informal casual plain friendly amigavel cercano serio playful divertido emoji"),
     (

@@ -307,14 +307,14 @@ fn is_unit(word: &str) -> bool {
 /// Whether a longer phrase of one class hides a word of another inside it.
 fn outranks(longer: Sign, inner: Sign) -> bool {
     use Sign::{
-        Add, Ask, Back, Choose, Correct, End, From, Hearsay, If, Instead, Is, Keep, Leave, Move, NoLonger, NoNeed, Not,
-        Now, Once, Other, Over, Past, Relation, Request, Status, Swap, To, Wish,
+        Add, Ask, Back, Choose, Correct, Draft, End, From, Hearsay, If, Instead, Is, Keep, Leave, Move, NoLonger,
+        NoNeed, Not, Now, Once, Other, Over, Past, Relation, Request, Status, Swap, To, Wish,
     };
     match longer {
         Request => matches!(inner, Wish | Ask | Is),
         Correct => matches!(
             inner,
-            Other | Relation | Wish | Not | Is | Move | Status | End | Swap | Choose | Ask | NoNeed | Now
+            Other | Relation | Wish | Not | Is | Move | Status | End | Swap | Choose | Ask | NoNeed | Now | Draft
         ),
         Leave => matches!(inner, Hearsay | Keep | Ask | Past),
         NoNeed => matches!(inner, Move | End | Status | Swap | Not | Choose),

@@ -104,6 +104,11 @@ impl Prepared {
         self.values().iter().all(|value| matches!(value.kind, ValueKind::Word | ValueKind::Code))
     }
 
+    /// Whether its key says that its value is a status.
+    pub(super) fn tells_status(&self) -> bool {
+        self.key.iter().any(|word| word.slots.contains(&"status"))
+    }
+
     /// Whether a value of this kind could stand in its place.
     pub(super) fn takes(&self, kind: ValueKind) -> bool {
         use ValueKind::{Code, Contact, Date, Duration, Money, Number, Percent, Place, Word};

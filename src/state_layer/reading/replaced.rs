@@ -68,7 +68,7 @@ fn names(part: &Clause, gone: &Clause) -> Vec<Span> {
     let mut at = 0;
     while let Some(word) = part.word(at) {
         let own = word.name && word.value.is_none() && !word.sign && word.plain.len() > 1;
-        if !own || gone.words.iter().any(|other| other.stem == word.stem) {
+        if !own {
             at += 1;
             continue;
         }
@@ -77,7 +77,9 @@ fn names(part: &Clause, gone: &Clause) -> Vec<Span> {
             at += 1;
         }
         let titled = (start..at).all(|at| part.word(at).is_some_and(|word| is_title_word(&word.plain)));
-        if !titled {
+        let known = (start..at)
+            .all(|at| part.word(at).is_some_and(|word| gone.words.iter().any(|other| other.stem == word.stem)));
+        if !titled && !known {
             let span = part.with_what_it_is_of(part.with_noun_before(start)..at);
             at = at.max(span.end);
             found.push(span);

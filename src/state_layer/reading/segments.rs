@@ -42,7 +42,12 @@ impl Clause {
         let mut from = 0;
         for (at, word) in self.words.iter().enumerate() {
             let joint = word.value.is_none()
-                && (word.is(',') || word.is('—') || word.is('–') || word.is('-') || word.is(':') || word.is('('))
+                && (word.is(',')
+                    || word.is('—')
+                    || word.is('–')
+                    || word.is('-')
+                    || (word.is(':') && self.kind(at + 1).is_none())
+                    || word.is('('))
                 || (!word.sign && JOINTS.contains(&word.written.to_lowercase().as_str()));
             if joint && starts.len() < MOST && says(from, at) && says(at + 1, self.words.len()) {
                 starts.push(at + 1);

@@ -10,7 +10,7 @@ use crate::state_layer::language::value::ValueKind;
 const SLOTS: &[(&str, &str)] = &[
     (
         "address",
-        "address endereco direccion domicilio location localizacao ubicacion destination destino logradouro rua lives live mora moro vivo vive moved",
+        "address endereco direccion domicilio location localizacao ubicacion destination destino logradouro rua street calle avenida avenue lives live mora moro vivo vive moved",
     ),
     (
         "home",
@@ -144,6 +144,11 @@ const SLOTS: &[(&str, &str)] = &[
     ("user", "user username usuario login"),
     ("trip", "trip viagem viaje travel tour excursion excursao passeio paseo"),
     ("server", "server servidor host"),
+    ("give_back", "return returns devolver devolve devolva devolvo devolverlo devolucion devolucao devuelvo"),
+    (
+        "arrival",
+        "arrival arrive arrives arriving eta llegada llega llegan llegar chegada chega chegam chegar lands aterriza previsao",
+    ),
     ("weight", "weight peso weigh weighs pesa pesado load carga"),
     ("temperature", "temperature temperatura temp degrees graus grados"),
     ("code", "code codigo id ref protocolo placa plate matricula"),
@@ -153,8 +158,8 @@ const SLOTS: &[(&str, &str)] = &[
 /// Whether a slot is no more than what any value of a kind has: a day is a date, so many reais are a price.
 pub(super) fn is_implied(slots: &[&str], kind: ValueKind, form: &str) -> bool {
     let by_kind: &[&str] = match kind {
-        ValueKind::Date => &["date", "deadline", "expiry", "time", "meeting"],
-        ValueKind::Time => &["time", "date", "opening", "closing", "meeting"],
+        ValueKind::Date => &["date", "deadline", "expiry", "time", "meeting", "arrival"],
+        ValueKind::Time => &["time", "date", "opening", "closing", "meeting", "arrival"],
         ValueKind::Money => &["price", "budget", "payment", "salary"],
         ValueKind::Percent => &["discount", "interest", "price"],
         ValueKind::Duration => &["deadline", "time", "date"],

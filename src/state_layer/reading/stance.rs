@@ -221,10 +221,15 @@ fn yesterday(clause: &Clause) -> bool {
     let then = (0..clause.words.len()).any(|at| {
         clause.word(at).is_some_and(|word| matches!(word.plain.as_str(), "yesterday" | "ontem" | "ayer" | "anoche"))
     });
-    let was = clause
-        .words
-        .iter()
-        .any(|word| matches!(word.plain.as_str(), "was" | "were" | "foi" | "foram" | "fue" | "fueron"));
+    let done = |at: usize| {
+        clause.starts(at, Sign::Status)
+            || clause.word(at).is_some_and(|word| {
+                ["ado", "ada", "ido", "ida", "ados", "adas", "ed"].iter().any(|end| word.plain.ends_with(end))
+            })
+    };
+    let was = clause.words.iter().enumerate().any(|(at, word)| {
+        matches!(word.plain.as_str(), "was" | "were" | "foi" | "foram" | "fue" | "fueron") && !done(at + 1)
+    });
     then && was && !clause.has(&[Sign::Move, Sign::Swap, Sign::Now, Sign::End, Sign::Leave])
 }
 

@@ -117,7 +117,8 @@ pub(super) fn no_longer(clause: &Clause) -> Option<Frame> {
         Some(at..clause.measured(at))
     });
     let new = typed.or(new);
-    if new.is_none() && clause.has(&[Sign::End]) {
+    let ended = clause.first(Sign::End).is_some_and(|end| end.at < mark.at);
+    if clause.has(&[Sign::End]) && new.as_ref().is_none_or(|new| ended && new.start < mark.at) {
         return None;
     }
     let act = if new.is_some() { Act::Set } else { Act::Cancel };

@@ -14,10 +14,15 @@ pub(super) fn chosen(clause: &Clause) -> Option<Frame> {
         return closes.then(|| Frame::set("choice", clause.phrase_until(mark.at), None));
     }
     let is = clause.each(Sign::Is).filter(|is| is.at >= mark.at).last();
-    let new = is
-        .and_then(|is| clause.phrase_from(is.end))
-        .or_else(|| typed_from(clause, mark.end, None))
-        .or_else(|| clause.phrase_from(mark.end))?;
+    let new = is.and_then(|is| clause.phrase_from(is.end)).or_else(|| {
+        // "card in 3 instalments" is one value.
+        let phrase = clause.phrase_from(mark.end);
+        let typed = typed_from(clause, mark.end, None);
+        match (phrase, typed) {
+            (Some(phrase), Some(typed)) if phrase.contains(&typed.start) => Some(phrase),
+            (phrase, typed) => typed.or(phrase),
+        }
+    })?;
     Some(Frame::set("choice", Some(new), None))
 }
 
@@ -52,14 +57,17 @@ fn predicate(clause: &Clause) -> Option<(Mark, Span)> {
 
 /// "it is X now"; "from now on X".
 pub(super) fn stated_now(clause: &Clause) -> Option<Frame> {
-    let now = clause.first(Sign::Now)?;
+    let is_fresh = |now: &Mark| {
+        ["new", "nov", "nuev", "latest"]
+            .iter()
+            .any(|stem| clause.word(now.at).is_some_and(|word| word.plain.starts_with(stem)))
+    };
+    let now = clause.each(Sign::Now).find(|now| !is_fresh(now)).or(clause.first(Sign::Now))?;
     if let Some((is, span)) = predicate(clause) {
         return Some(Frame::set("now", Some(span), None).about(Some(0..is.at)));
     }
     // "the new X has …" tells of something else than "the new X is …".
-    let fresh = ["new", "nov", "nuev", "latest"]
-        .iter()
-        .any(|stem| clause.word(now.at).is_some_and(|word| word.plain.starts_with(stem)));
+    let fresh = is_fresh(&now);
     let colon = (now.end..clause.words.len()).any(|at| clause.word(at).is_some_and(|word| word.is(':')));
     if fresh && !colon {
         return None;
@@ -131,10 +139,22 @@ pub(in crate::state_layer::reading) fn valued(clause: &Clause) -> Option<Frame> 
     let at = (0..clause.words.len()).find(|at| clause.kind(*at).is_some())?;
     let end = clause.measured(at);
     let others = (end..clause.words.len()).any(|other| clause.kind(other) == clause.kind(at));
-    let blocked = clause.has(&[Sign::Hearsay, Sign::Part, Sign::Add, Sign::Past, Sign::Not, Sign::NoLonger]);
+    let until = at.checked_sub(1).is_some_and(|before| {
+        (before.saturating_sub(1)..=before).any(|at| {
+            clause.word(at).is_some_and(|word| {
+                matches!(word.plain.as_str(), "until" | "till" | "before" | "hasta" | "ate" | "antes")
+            })
+        })
+    });
+    let blocked = clause.has(&[Sign::Hearsay, Sign::Part, Sign::Add, Sign::Past, Sign::NoLonger])
+        || (clause.has(&[Sign::Not]) && !until);
     let subject = |kind: ValueKind| !matches!(kind, ValueKind::Money | ValueKind::Percent);
     let opens = at < 2 && clause.kind(at).is_some_and(subject) && !clause.starts(0, Sign::Is);
-    if others || blocked || opens || happened(clause) {
+    let of_boss = clause.each(Sign::Ruler).any(|mark| {
+        mark.at > 0
+            && clause.word(mark.at - 1).is_some_and(|word| matches!(word.plain.as_str(), "my" | "mi" | "meu" | "minha"))
+    });
+    if others || blocked || opens || of_boss || happened(clause) {
         return None;
     }
     Some(Frame::set("slot", Some(at..end), None).about(Some(0..clause.words.len())))
@@ -147,7 +167,7 @@ fn happened(clause: &Clause) -> bool {
         "i'll", "finish", "came", "sat", "spent", "paid", "gave", "sent", "called", "fui", "fez", "fiz", "vi", "veio",
         "hizo", "hice", "vino", "fue", "foi", "was", "were", "estive", "estuve", "vou", "voy", "was", "got",
     ];
-    clause.words.iter().enumerate().any(|(at, word)| {
+    clause.words.iter().any(|word| {
         let written = word.written.to_lowercase();
         let past = match clause.tongue {
             Tongue::English => word.plain.len() > 4 && word.plain.ends_with("ed"),
@@ -157,6 +177,7 @@ fn happened(clause: &Clause) -> bool {
             }
             Tongue::Spanish => {
                 word.plain.len() > 3
+                    && !["aré", "eré", "dré"].iter().any(|end| written.ends_with(end))
                     && ["é", "ó", "aron", "ieron", "amos", "imos"].iter().any(|end| written.ends_with(end))
             }
             Tongue::Unknown => false,

@@ -15,7 +15,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Wish,
-        "wish|i wish|hope|hoping|hopefully|i think|i believe|i guess|i feel|i'd prefer|prefer|would prefer|\
+        "looking into|looking at|exploring|weighing|mulling|toying with|playing with|fancy|jealous|too bad|wish|i wish|hope|hoping|hopefully|i think|i believe|i guess|i feel|i'd prefer|prefer|would prefer|\
          would rather|i suggest|suggest*|recommend*|propose*|should|ought|maybe|perhaps|possibly|probably|\
          might|could|would be|would look|would love|would like|would be nice|thinking about|thinking of|\
          considering|consider|tempted|wondering|i'd love|not sure|someday|one day|dream*|in an ideal world|\
@@ -144,7 +144,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Move,
-        "slid|slides|slid to|knocked|knocked down|had to go to|turned down to|turned up to|came in at|comes in at|revis*|reschedul*|postpon*|extend*|increas*|reduc*|shorten*|adjust*|amend*|\
+        "gave me until|gave us until|gave me till|give me until|gave them until|extended it to|slid|slides|slid to|knocked|knocked down|had to go to|turned down to|turned up to|came in at|comes in at|revis*|reschedul*|postpon*|extend*|increas*|reduc*|shorten*|adjust*|amend*|\
          modif*|updat*|upgrad*|downgrad*|relocat*|rebook*|upped|upping|migrat*|transferr*|gave us|gives us|\
          have until|got until|have till|given until|given us|renegotiat*|consolidat*|moved|move|moving|\
          moves|went from|going from|goes from|gone from|changed|change|changing|changes|shifted|shift|\
@@ -173,11 +173,11 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Gone,
-        "fell through|fell apart|fell out|broke|broke down|broke up|broke his|broke her|went bust|went under|\
+        "last day|'s last day|final day|leaves us|leaving us|is leaving|won't be back|not coming back|fell through|fell apart|fell out|broke|broke down|broke up|broke his|broke her|went bust|went under|\
          went out of business|ran out|sold out|closed|is closed|closed down|shut down|is out|is gone|are gone|retired|\
          resigned|quit|left|moved out|moved away|moving out|moving away|moving to another|bailed|backed out|pulled out|\
          dropped|dropped out|ditched|dumped|gave up|given up|giving up|got fired|was fired|was let go|passed away|died|\
-         got diverted|was diverted|diverted|is full|got revoked|was revoked|expired|lapsed|discontinued|cancelled|\
+         is full|got revoked|was revoked|expired|lapsed|discontinued|cancelled|\
          canceled|had to cancel|no more|no longer|anymore|done with|over with|tired of|sick of|sold|returned|\
          skipping|scrapped|scrapping|out of stock|fired|rejected us|turned us down|forget|isn't available|\
          is not available|unavailable|'s closed|'s gone|'s out|'s full|stopped|stopping|fell ill|is done|got rid of|\
@@ -235,7 +235,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Correct,
-        "actually|nope|nah|correction|scratch that|i meant|meant|my mistake|my bad|sorry|oops|wait|hold on|no wait|\
+        "changed their mind|changed his mind|changed her mind|changed my mind|changed our minds|changed our mind|actually|nope|nah|correction|scratch that|i meant|meant|my mistake|my bad|sorry|oops|wait|hold on|no wait|\
          i misspoke|typo|mistyped|wrong|to correct|let me correct|correcting|ignore my last|ignore that|\
          ignore my previous|ignore what|disregard|strike that|never mind|nevermind|nvm|change of plans|\
          plans changed|change of plan|on second thought|mistake|mixup|mix-up|erratum|should read|should be|\

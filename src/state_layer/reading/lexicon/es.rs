@@ -17,7 +17,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Wish,
-        "ojala|espero|espero que|creo que|creo|pienso que|opino|me parece que|parece que|quizas|quiza|\
+        "estamos viendo|estoy viendo|estamos evaluando|estudiando|que envidia|ojala|vamos a ver|ya veremos|ojala|espero|espero que|creo que|creo|pienso que|opino|me parece que|parece que|quizas|quiza|\
          tal vez|talvez|a lo mejor|capaz|capaz que|deberia|deberian|deberiamos|podria ser|podriamos|seria|\
          serian|fuera|fuese|estaria|pensando en|pienso en|pensamos en|pense en|estoy pensando|\
          estamos pensando|considerando|contemplando|evaluando|sugiero|sugerencia|sugieren|sugirio|propongo|\
@@ -153,7 +153,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Move,
-        "se fija en|se fijo en|se va a|se fue a|se van a|saltamos|queda fijado|revisamos|revisar|reviso|revisaron|revisando|reprogram*|reagend*|pospon*|pospus*|aplaz*|posterg*|\
+        "me dio hasta|me dieron hasta|nos dio hasta|nos dieron hasta|se fija en|se fijo en|se va a|se fue a|se van a|saltamos|queda fijado|revisamos|revisar|reviso|revisaron|revisando|reprogram*|reagend*|pospon*|pospus*|aplaz*|posterg*|\
          prorrog*|extend*|adelantaron|retras*|aument*|disminu*|reduj*|modific*|actualiz*|ajust*|traslad*|\
          reubic*|dio hasta|nos dio|nos dieron|dieron hasta|tenemos hasta|renegoci*|fue de|upgrade|downgrade|\
          cambio|cambiaron|cambie|cambiamos|cambia|cambien|cambiar|cambiando|cambiado|cambiada|paso|pasaron|\
@@ -178,7 +178,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::End,
-        "dejamos|deje|cancela|cancele|cancelen|cancelar|cancelo|cancelamos|cancelalo|cancelala|anula|anule|\
+        "di de baja|dio de baja|dieron de baja|dejamos|deje|cancela|cancele|cancelen|cancelar|cancelo|cancelamos|cancelalo|cancelala|anula|anule|\
          anulen|anular|anulamos|suspende|suspendan|suspender|suspendieron|suspendio|suspendimos|den de baja|\
          dar de baja|da de baja|dame de baja|denme de baja|dimos de baja|di de baja|elimina|eliminen|\
          eliminar|elimine|borra|borren|borrar|quita|quiten|quitar|quitamos|saca|saquen|sacar|olvida|olviden|\
@@ -190,9 +190,9 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Gone,
-        "se acabo|se acabaron|acabo|se termino|se terminaron|se agoto|se agotaron|quebro|quebraron|cerro|cerro sus puertas|\
+        "ultimo dia|no vuelve|se va|nos deja|nos dejo|se nos fue|no vuelve mas|se acabo|se acabaron|acabo|se termino|se terminaron|se agoto|se agotaron|quebro|quebraron|cerro|cerro sus puertas|\
          fallo|nos fallo|caduco|expiro|vencio|salio de|dejo el|dejo la|dejo|deje|dejamos|dejaron|se jubilo|jubilo|renuncio|\
-         fue despedid*|se fue|se marcho|desviaron|fue desviad*|clausuraron|fue vendid*|ya no|nada de|basta de|\
+         fue despedid*|se fue|se marcho|clausuraron|fue vendid*|ya no|nada de|basta de|\
          me canse de|nos cansamos de|abandone|abandono|pare de|paramos de|desisti|desistio|desistimos|anularon|anulo|anule|\
          se anula|se anulo|se cancela|se cancelo|cancelo|cancelaron|cancele|cancelamos|cerre la cuenta|vendi|\
          vendimos|vendio|devolvi|devolvimos|se estropeo|se rompio|se averio|no funciona|no gusto|rompimos|rescindimos|\
@@ -266,7 +266,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Correct,
-        "en realidad|de hecho|la verdad|correccion|corrijo|corrigiendo|corrige|corrijan|rectifico|\
+        "cambio de idea|cambio de opinion|cambiaron de idea|cambiaron de opinion|en realidad|de hecho|la verdad|correccion|corrijo|corrigiendo|corrige|corrijan|rectifico|\
          rectificacion|errata|fe de erratas|error mio|me equivoque|me confundi|escribi mal|puse mal|\
          anote mal|dije mal|mande mal|perdon|disculpa|disculpen|disculpe|ups|lo correcto es|el correcto es|\
          la correcta es|quise decir|quiero decir|digo|o mejor|mejor|mejor dicho|mas bien|cambio de planes|\

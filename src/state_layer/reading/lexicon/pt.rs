@@ -17,7 +17,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Wish,
-        "queria que|gostaria que|quem dera|tomara|oxala|espero|espero que|acho que|acho|creio|penso que|\
+        "estamos vendo|to vendo|estamos avaliando|estudando|to na duvida|que inveja|bem que podia|vamos ver|queria que|gostaria que|quem dera|tomara|oxala|espero|espero que|acho que|acho|creio|penso que|\
          talvez|deveria|deveriam|deviamos|devia|poderia ser|podia ser|seria|seriam|sera que|pensando em|\
          pensei em|pensamos em|to pensando|estou pensando|estamos pensando|penso em|considerando|cogitando|\
          cogito|avaliando|sugiro|sugestao|sugere|sugeriu|sugerir|proponho|recomendo|provavelmente|\
@@ -158,7 +158,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Move,
-        "regula|regule|regulem|ajusta|ajuste|ajustem|foi fixad*|fixado em|teve que ir|vai ter que ir|tem que ir pra|passou a|subimos|revisar|revisamos|revisando|revisou|revisaram|alter*|atualiz*|remarc*|reagend*|adiou|prorrog*|\
+        "me deu ate|me deram ate|nos deu ate|nos deram ate|deu ate|regula|regule|regulem|ajusta|ajuste|ajustem|foi fixad*|fixado em|teve que ir|vai ter que ir|tem que ir pra|passou a|subimos|revisar|revisamos|revisando|revisou|revisaram|alter*|atualiz*|remarc*|reagend*|adiou|prorrog*|\
          antecip*|adiant*|aument*|diminu*|reduz*|ajust*|reajust*|estend*|ampliou|ampliamos|deu ate|\
          deram ate|temos ate|tenho ate|renegoci*|mudou|mudaram|foi de|vai de|upgrade|downgrade|mudei|\
          mudamos|muda|mude|mudem|mudar|mudando|passou|passaram|passa|passam|passar|passei|passamos|ficou|\
@@ -183,7 +183,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::End,
-        "saimos da|saimos do|sai da|sai do|largamos|deixamos a|deixamos o|cancela|cancele|cancelem|cancelar|\
+        "dei baixa|deu baixa|demos baixa|deram baixa|saimos da|saimos do|sai da|sai do|largamos|deixamos a|deixamos o|cancela|cancele|cancelem|cancelar|\
          cancelo|cancelei|cancelamos|encerra|encerrar|encerre|encerraram|encerrou|encerramos|desmarca|\
          desmarque|desmarcar|desmarcaram|desmarcou|desmarquei|desmarcamos|esquece|esqueca|esquecam|tira|\
          tire|tirem|tirar|remove|remova|remover|exclui|exclua|excluir|apaga|apague|apagar|suspende|suspenda|\
@@ -195,10 +195,10 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Gone,
-        "acabou|acabaram|esgotou|esgotaram|quebrou|quebraram|faliu|fechou as portas|fechou|furou|furaram|falhou|\
+        "ultimo dia|nao volta mais|esta de saida|ta de saida|vai embora|vai sair|acabou|acabaram|esgotou|esgotaram|quebrou|quebraram|faliu|fechou as portas|fechou|furou|furaram|falhou|\
          caducou|expirou|venceu|saiu de linha|saiu do ar|saiu da|saiu do|saiu de|sai da|sai do|saimos da|saimos do|\
          saimos de|se aposentou|aposentou|se demitiu|pediu demissao|pediu as contas|foi demitid*|foi embora|\
-         foi desviad*|foi interditad*|foi vendid*|nao entrega mais|nao atende mais|nao trabalha mais|\
+         foi interditad*|foi vendid*|nao entrega mais|nao atende mais|nao trabalha mais|\
          nao deposita mais|nao faz mais|nao existe mais|nao vem mais|nao tem mais|nao da mais|nao quero|\
          nao vou mais|nao vai dar|chega de|nada de|cansei de|enjoei de|larguei|largou|largamos|deixei|deixou|deixamos|\
          deixaram|abandonei|parei|parou|paramos|desisti|desistiu|desistimos|desistiram|desmarcou|desmarcaram|\
@@ -276,7 +276,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Correct,
-        "na verdade|na vdd|na real|alias|corrigindo|correcao|corrige|corrija|retificando|retificacao|errata|\
+        "mudou de ideia|mudaram de ideia|na verdade|na vdd|na real|alias|corrigindo|correcao|corrige|corrija|retificando|retificacao|errata|\
          erro meu|errei|me enganei|me confundi|digitei errado|escrevi errado|mandei errado|falei errado|\
          passei errado|anotei errado|desculpa|desculpe|perdao|ops|opa|o certo e|o correto e|a certa e|\
          a correta e|certo e|correto e|quis dizer|quero dizer|digo|ou melhor|melhor|mudanca de planos|\

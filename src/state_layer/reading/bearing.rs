@@ -179,6 +179,9 @@ fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
     if claim.others.iter().any(|other| !knows(prepared, other)) {
         return None;
     }
+    if is_another_number(claim, prepared) {
+        return None;
+    }
     let (key, telling, missing) = in_key(prepared, &claim.about);
     let plainly = claim.cue.as_deref().is_none_or(|cue| cue == "slot");
     let noun = !plainly
@@ -232,6 +235,15 @@ fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
         peer,
         former,
     })
+}
+
+/// Whether the fact's key has a number of its own, and the claim speaks of another: order 883 is not order 882.
+fn is_another_number(claim: &Claim, prepared: &Prepared) -> bool {
+    let numbered = |term: &str| term.len() > 1 && term.bytes().all(|byte| byte.is_ascii_digit());
+    let mut own = prepared.key.iter().map(|word| word.stem.as_str()).filter(|stem| numbered(stem)).peekable();
+    own.peek().is_some()
+        && own.all(|number| claim.about.iter().chain(&claim.names).all(|term| !term.ends_with(number)))
+        && claim.about.iter().any(|term| numbered(term))
 }
 
 /// What a claim and a fact have in common, for callers that only compare.
@@ -370,7 +382,7 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
                 return None;
             }
             let link = fit.key > 0 || fit.text > 0;
-            if fit.peer && worded && !fit.foreign && cue != "statement" {
+            if fit.peer && worded && !fit.foreign && !opined(claim) && cue != "statement" {
                 return Some((true, 82, "another value of the closed class that the fact's is of"));
             }
             match cue {
@@ -384,6 +396,7 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
                     78,
                     "a value of the fact's kind for its own slot",
                 )),
+                "statement" if worded && (opined(claim) || !speaks_of(claim, prepared)) => None,
                 "statement" => ((fit.head || (fit.covered && fit.alike && claim.head.is_empty()))
                     && fit.telling > 0
                     && !fit.foreign)
@@ -397,6 +410,21 @@ fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'s
             }
         }
     }
+}
+
+/// Whether what is said of the subject is only how somebody likes it.
+fn opined(claim: &Claim) -> bool {
+    let new = claim.new.as_deref().unwrap_or_default();
+    terms(new).iter().any(|(stem, _)| classes::of(stem) == Some(classes::OPINION))
+}
+
+/// Whether every word of the claim's subject is one of the key's: a walnut cake is not the cake.
+fn speaks_of(claim: &Claim, prepared: &Prepared) -> bool {
+    claim.head.iter().filter(|term| !term.starts_with('#') && !slots::is_generic(term)).all(|term| {
+        let shared = |word: &KeyWord| slots::of(term).iter().any(|slot| word.slots.contains(slot));
+        prepared.text.contains(term)
+            || prepared.key.iter().any(|word| word.stem == *term || super::words::kin(term, &word.stem) || shared(word))
+    })
 }
 
 /// Whether a few words would take the place of a whole sentence: then they must be about it for sure.

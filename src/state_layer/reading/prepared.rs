@@ -101,7 +101,7 @@ impl Prepared {
 
     /// Whether its value is words alone, as a name or a status is.
     pub(super) fn is_worded(&self) -> bool {
-        self.values().iter().all(|value| matches!(value.kind, ValueKind::Word | ValueKind::Code))
+        self.values().iter().all(|value| value.kind == ValueKind::Word)
     }
 
     /// Whether its key says that its value is a status.

@@ -63,6 +63,8 @@ pub(super) enum Sign {
     End,
     /// Is no more: broke, fell through, ran out.
     Gone,
+    /// In somebody's or something's place.
+    Stead,
     /// Begins, takes, wants, uses: what comes next is in the place of something else.
     Begin,
     /// A status reached.

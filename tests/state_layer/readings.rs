@@ -188,6 +188,9 @@ fn run(case: &Case, crowded: bool) -> (Figures, bool, Option<String>) {
     (figures, value_right, line)
 }
 
+/// Sets of cases with the least F1 that each has to reach, alone and in a crowded store.
+const FLOORS: &[(&str, f64)] = &[("dev", 93.0), ("more", 88.0), ("second", 86.0), ("third", 88.0)];
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test run may look at other cases, and show what it misses")]
 fn readings_meet_their_floors() {
@@ -214,6 +217,8 @@ fn readings_meet_their_floors() {
                 total.entry(language.clone()).or_default().add(figures);
                 total.entry(format!("{language} {}", if odd { "odd" } else { "even" })).or_default().add(figures);
                 total.entry("all".to_owned()).or_default().add(figures);
+                let set = language.split('.').next().unwrap_or_default();
+                total.entry(format!("set {set}")).or_default().add(figures);
                 hits += figures.hit;
                 values += figures.hit.min(usize::from(value_right));
                 if let Some(line) = line.filter(|_| show.contains(if crowded { "crowded" } else { "alone" })) {
@@ -233,10 +238,11 @@ fn readings_meet_their_floors() {
             )
             .unwrap();
         }
-        worst.extend(total.get("all").copied());
+        worst.extend(total.into_iter().filter(|(name, _)| name.starts_with("set ")));
     }
-    for figures in worst {
-        assert!(figures.precision() >= 97.0 && figures.f1() >= 88.0, "{report}");
+    for (name, figures) in worst {
+        let f1 = FLOORS.iter().find(|(set, _)| name.ends_with(set)).map_or(70.0, |(_, f1)| *f1);
+        assert!(figures.precision() >= 97.0 && figures.f1() >= f1, "{name}: {report}");
     }
     assert!(show.is_empty(), "{report}");
 }

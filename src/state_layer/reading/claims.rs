@@ -4,7 +4,7 @@ use super::clause::{Clause, Span};
 use super::frames::{self, Frame};
 use super::lexicon::Sign;
 use super::whose::{names_of, narrowed, others_of, relations_of};
-use super::words::{Tongue, Word, stem, tongue, words};
+use super::words::{Tongue, Word, is_abbreviated, stem, tongue, words};
 use super::{Act, Claim, RULES_VERSION, Reading, Stance, Utterance, replaced, slots, stance};
 use crate::domain::canonical::{Digest, Purpose, hash};
 use crate::domain::id::ReadingId;
@@ -346,6 +346,11 @@ fn written(clause: &Clause, span: &Span) -> Option<String> {
     let mut end = words.first()?.start;
     for word in words {
         if word.start > end {
+            // A full stop that ends no sentence belongs to the word before it: "Dr. Lee".
+            let short = text.rsplit(' ').next().is_some_and(|last| is_abbreviated(&plain_text(last)));
+            if short && word.start > end + 1 {
+                text.push('.');
+            }
             text.push(' ');
         }
         text.push_str(&word.text());

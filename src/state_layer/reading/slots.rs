@@ -63,7 +63,7 @@ const SLOTS: &[(&str, &str)] = &[
     ("bus", "bus onibus autobus micro ticket passagem pasaje boleto departure salida saida train trem tren"),
     ("contract", "contract contrato agreement acordo acuerdo deal convenio"),
     ("budget", "budget orcamento presupuesto verba funding cap gasto spend"),
-    ("discount", "discount desconto descuento rebate promo"),
+    ("discount", "discount off desconto descuento rebate promo"),
     ("date", "date data fecha day dia when cuando quando"),
     ("time", "time hora horario hour schedule cronograma agenda turno shift hrs window janela ventana"),
     ("name", "name nome nombre called chamado llamado chama llama title titulo"),

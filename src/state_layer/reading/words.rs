@@ -161,6 +161,11 @@ pub(super) fn kin(one: &str, other: &str) -> bool {
 const ABBREVIATED: &str =
     "mr mrs ms dr dra sr sra srta prof profa st ave av rd no vs inc ltd jr sgt eng av. r c dept ext tel num";
 
+/// Whether a full stop after this word ends no sentence.
+pub(super) fn is_abbreviated(word: &str) -> bool {
+    ABBREVIATED.split_whitespace().any(|short| short == word)
+}
+
 /// The words of a text.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut typed = values(text).into_iter().peekable();
@@ -190,7 +195,8 @@ pub(super) fn words(text: &str) -> Vec<Word> {
         if end > at {
             let written = text.get(at..end).unwrap_or_default();
             let plain = plain_text(written);
-            let name = written.starts_with(char::is_uppercase) && !opens;
+            let own = plain == "i" || plain.starts_with("i'");
+            let name = written.starts_with(char::is_uppercase) && !opens && (!own || plain == "i");
             found.push(Word {
                 written: written.to_owned(),
                 stem: stem(&plain),
@@ -219,10 +225,8 @@ pub(super) fn words(text: &str) -> Vec<Word> {
             });
         }
         if matches!(letter, '.' | ',' | '!' | '?' | ';' | ':' | '\n' | '(' | ')' | '—' | '–' | '-' | '/') {
-            let abbreviated = letter == '.'
-                && found.last().is_some_and(|word| {
-                    word.end == at && ABBREVIATED.split_whitespace().any(|short| short == word.plain)
-                });
+            let abbreviated =
+                letter == '.' && found.last().is_some_and(|word| word.end == at && is_abbreviated(&word.plain));
             if !abbreviated {
                 let plain = plain(letter).to_string();
                 found.push(Word {

@@ -287,6 +287,11 @@ fn day_and_month(chunks: &[Chunk<'_>]) -> Option<(String, usize)> {
         let weak = WEAK_MONTHS.split_whitespace().any(|word| word == first.plain);
         let named = !weak || (first.text.len() > 2 && first.text.starts_with(char::is_uppercase) && !first.opens);
         let year = year(second);
+        // "Mar" alone is as well the sea: "Pousada Mar".
+        let short = first.text.len() == 3 && !first.plain.starts_with("ma") || first.plain == "mar";
+        if short && year.is_none() {
+            return None;
+        }
         return named.then(|| match year {
             Some(year) => (format!("{year}-{number:02}"), 2),
             None => (format!("--{number:02}"), 1),
@@ -323,7 +328,13 @@ fn loose(chunks: &[Chunk<'_>]) -> Option<(String, usize)> {
     }
     let second = chunks.get(1).filter(|_| !first.closed)?;
     match first.plain.as_str() {
-        "dia" => Some((format!("day-{}", day_of_month(&second.plain)?), 2)),
+        // "dia 12 de junho" is as exact as "12 de junho".
+        "dia" => chunks
+            .get(1..)
+            .and_then(day_and_month)
+            .filter(|_| day_of_month(&second.plain).is_some())
+            .map(|(form, taken)| (form, taken + 1))
+            .or_else(|| Some((format!("day-{}", day_of_month(&second.plain)?), 2))),
         "the" if is_ordinal(&second.plain) && chunks.get(2).is_none_or(|word| word.plain != "floor") => {
             Some((format!("day-{}", day_of_month(&second.plain)?), 2))
         }

@@ -21,7 +21,12 @@ pub(super) fn time(chunks: &[Chunk<'_>]) -> Option<Read> {
         // "7am-9pm"
         let one =
             |plain: &str| clock(&[Chunk { plain: plain.to_owned(), ..first.clone() }]).map(|(minutes, _)| minutes);
-        let (from, until) = (one(from)?, one(until)?);
+        // "1-3pm": the half of the day is said once.
+        let half = until
+            .strip_prefix(|sign: char| sign.is_ascii_digit())
+            .map(|rest| rest.trim_start_matches(|sign: char| sign.is_ascii_digit()));
+        let from = one(from).or_else(|| one(&format!("{from}{}", half.filter(|half| !half.is_empty())?)));
+        let (from, until) = (from?, one(until)?);
         let form = |minutes: u16| format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60);
         return Some((ValueKind::Time, format!("{}-{}", form(from), form(until)), 1));
     }

@@ -37,7 +37,15 @@ pub(super) fn instead(clause: &Clause) -> Option<Frame> {
     {
         return set(new);
     }
-    set(clause.phrase_until(mark.at)?)
+    // "put lilies in the wreath instead of roses": not the wreath.
+    let until = clause.phrase_until(mark.at)?;
+    let within = (until.start.saturating_sub(2)..until.start).any(|at| {
+        clause.word(at).is_some_and(|word| {
+            matches!(word.plain.as_str(), "in" | "on" | "into" | "no" | "na" | "nos" | "nas" | "em" | "en")
+        })
+    });
+    let object = clause.each(Sign::Direct).find_map(|direct| clause.phrase_from(direct.end));
+    set(object.filter(|object| within && object.end <= until.start).unwrap_or(until))
 }
 
 /// "X, not Y"; "not Y but X"; "it is not Y, it is X".

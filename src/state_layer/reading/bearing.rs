@@ -7,7 +7,7 @@ use super::{Act, Bearing, Claim, Reading};
 use crate::state_layer::authority::AuthorityOrder;
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
-use crate::state_layer::language::value::values;
+use crate::state_layer::language::value::{ValueKind, values};
 
 /// From how many words on a value is a sentence.
 const SENTENCE: usize = 5;
@@ -144,6 +144,10 @@ fn alone<'a>(
     let strong = matches!(cue, "correction" | "move" | "now" | "not_but" | "instead_of" | "choice" | "revert");
     let (kind, _) = claim.new_value.as_ref()?;
     if !strong || !claim.others.is_empty() || claim.act == Act::Cancel {
+        return None;
+    }
+    // "Moving on to other items": words that follow a verb of moving are a new value only of something that is named.
+    if matches!(kind, ValueKind::Word | ValueKind::Code) && matches!(cue, "move" | "now" | "revert") {
         return None;
     }
     // What it is about in words that no fact has: with several of them it speaks of something else.

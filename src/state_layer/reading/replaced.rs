@@ -11,7 +11,7 @@ const GONE: &[Sign] = &[Sign::Gone, Sign::End, Sign::Leave, Sign::NoLonger];
 
 /// The classes of words after which something new comes.
 const NEW: &[Sign] =
-    &[Sign::Begin, Sign::Choose, Sign::Direct, Sign::Is, Sign::Now, Sign::Make, Sign::Over, Sign::Move, Sign::Request];
+    &[Sign::Begin, Sign::Choose, Sign::Direct, Sign::Is, Sign::Now, Sign::Make, Sign::Over, Sign::Request];
 
 /// The part that says what is no more, the part that says what is new, and where in it.
 pub(super) fn pair(parts: &[Clause]) -> Option<(&Clause, &Clause, Span)> {

@@ -5,6 +5,9 @@ use std::sync::LazyLock;
 
 use super::words::stem;
 
+/// The class of words that only say how somebody likes something.
+pub(super) const OPINION: &str = "opinion";
+
 /// Each class with its words in three languages, in plain letters. A word of two classes stands in the first.
 const CLASSES: &[(&str, &str)] = &[
     (
@@ -42,6 +45,14 @@ const CLASSES: &[(&str, &str)] = &[
         "activity",
         "yoga pilates natacao natacion swimming boxe boxeo boxing futebol futbol soccer football ballet bale judo karate \
         tennis tenis spinning spin zumba robotica robotics ajedrez xadrez chess",
+    ),
+    (
+        OPINION,
+        "delicious tasty great nice lovely beautiful amazing awesome good bad awful terrible expensive cheap pricey crowded \
+        pretty ugly fun boring cute perfect excellent fantastic delicia delicioso deliciosa riquisimo riquisima rico rica lindo \
+        linda bonito bonita feo feia feio otimo otima bom boa bueno buena ruim mal malo mala caro cara barato barata horrivel \
+        horrible maravilhoso maravilhosa maravilloso maravillosa excelente perfecto perfecta perfeito perfeita divertido \
+        incrivel increible fantastico genial chato show top legal hermoso hermosa famoso famosa chique importante interesante",
     ),
     ("yes_no", "yes no sim nao si"),
     (

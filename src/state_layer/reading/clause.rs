@@ -307,7 +307,7 @@ fn is_unit(word: &str) -> bool {
 /// Whether a longer phrase of one class hides a word of another inside it.
 fn outranks(longer: Sign, inner: Sign) -> bool {
     use Sign::{
-        Add, Ask, Back, Choose, Correct, Draft, End, From, Hearsay, If, Instead, Is, Keep, Leave, Move, NoLonger,
+        Add, Ask, Back, Choose, Correct, Draft, End, From, Gone, Hearsay, If, Instead, Is, Keep, Leave, Move, NoLonger,
         NoNeed, Not, Now, Once, Other, Over, Past, Relation, Request, Status, Swap, To, Wish,
     };
     match longer {
@@ -326,6 +326,7 @@ fn outranks(longer: Sign, inner: Sign) -> bool {
         Choose => matches!(inner, Wish | Is | To | Hearsay | Move | End | Status),
         End => matches!(inner, Not | Move | Status | NoNeed),
         Over => matches!(inner, Is | Move | Now | Swap | Add),
+        Gone => matches!(inner, Add | Not | Over),
         Status => matches!(inner, Move | End | Not),
         Wish => matches!(inner, Move | Choose | Is | Status),
         If => matches!(inner, Wish),

@@ -4,7 +4,9 @@ mod bearing;
 mod claims;
 mod classes;
 mod clause;
+mod fitting;
 mod frames;
+mod judging;
 mod lexicon;
 mod prepared;
 mod replaced;
@@ -12,6 +14,7 @@ pub mod restating;
 mod segments;
 mod slots;
 mod stance;
+mod whose;
 mod words;
 
 pub use bearing::{bearings, bearings_among};

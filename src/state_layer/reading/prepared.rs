@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::claims::echo_of;
+use super::lexicon::is_state;
 use super::words::{stem, terms};
 use super::{classes, slots};
 use crate::domain::canonical::Digest;
@@ -101,7 +102,19 @@ impl Prepared {
 
     /// Whether its value is words alone, as a name or a status is.
     pub(super) fn is_worded(&self) -> bool {
-        self.values().iter().all(|value| matches!(value.kind, ValueKind::Word | ValueKind::Code))
+        self.values().iter().all(|value| value.kind == ValueKind::Word)
+    }
+
+    /// Whether its value is a proper name and no state: "Atlantis", not "Pending".
+    pub(super) fn is_name(&self) -> bool {
+        let mut words = self.written.split_whitespace().peekable();
+        words.peek().is_some()
+            && self.is_worded()
+            && self.written.split_whitespace().all(|word| {
+                word.starts_with(char::is_uppercase) && word.chars().any(char::is_lowercase)
+                    || matches!(word, "de" | "da" | "do" | "del" | "la" | "of" | "the" | "&")
+            })
+            && !self.written.split_whitespace().any(|word| is_state(&plain_text(word)))
     }
 
     /// Whether its key says that its value is a status.

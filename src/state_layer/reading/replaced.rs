@@ -16,13 +16,16 @@ const NEW: &[Sign] =
 /// The part that says what is no more, the part that says what is new, and where in it.
 pub(super) fn pair(parts: &[Clause]) -> Option<(&Clause, &Clause, Span)> {
     for (at, gone) in parts.iter().enumerate() {
-        if !gone.has(GONE) || gone.has(&[Sign::Remind, Sign::If]) || negated(gone) {
+        if gone.has(&[Sign::Remind, Sign::If]) || negated(gone) {
             continue;
         }
         let after = parts.iter().skip(at + 1).take(2);
         let before = parts.iter().take(at).rev().take(1);
         for other in after.chain(before) {
             if other.has(&[Sign::Gone, Sign::NoLonger, Sign::Past, Sign::Once, Sign::Part, Sign::If]) {
+                continue;
+            }
+            if !gone.has(GONE) && !other.has(&[Sign::Stead]) {
                 continue;
             }
             if let Some(new) = new_in(other, gone) {

@@ -3,7 +3,7 @@
 //! Two keys are of one lineage when the newer is the older with a word for "newer" at its end: `rate_v2`,
 //! `rate_corrected`. Siblings (`fact_1` and `fact_2`, `note_a` and `note_b`) are not.
 
-use super::bearing::fits;
+use super::fitting::fits;
 use super::prepared::Prepared;
 use super::words::stem;
 use super::{Bearing, Claim, claims};

@@ -37,6 +37,12 @@ impl Clause {
         let says = |from: usize, to: usize| {
             self.marks.iter().any(|mark| mark.at >= from && mark.end <= to && SAYING.contains(&mark.sign))
                 || (from..to).any(|at| self.word(at).is_some_and(|word| word.name && word.value.is_none()))
+                || ((from..to).any(|at| self.kind(at).is_some())
+                    && (from..to).any(|at| {
+                        self.kind(at).is_none()
+                            && !self.small(at)
+                            && self.word(at).is_some_and(|word| !word.sign && word.plain.len() > 2)
+                    }))
         };
         let mut starts = vec![0];
         let mut from = 0;

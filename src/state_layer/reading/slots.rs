@@ -46,7 +46,7 @@ const SLOTS: &[(&str, &str)] = &[
     ),
     (
         "quantity",
-        "quantity qty quantidade qtd cantidad count units unidades amount numero number headcount many volume pieces pecas piezas",
+        "quantity limit limite cupo capacity capacidade capacidad aforo lotacao qty quantidade qtd cantidad count units unidades amount numero number headcount many volume pieces pecas piezas",
     ),
     (
         "people",

@@ -210,6 +210,10 @@ fn past(clause: &Clause) -> bool {
     let Some(mark) = clause.each(Sign::Past).last() else {
         return yesterday(clause) || imperfect(clause);
     };
+    // "já foi despachado" tells of a state that was reached.
+    if clause.word(mark.at).is_some_and(|word| word.plain == "ja") && clause.starts(mark.end, Sign::Status) {
+        return false;
+    }
     let goes_on = clause.each(Sign::Now).chain(clause.each(Sign::Correct)).any(|now| {
         now.at >= mark.end || (now.end <= mark.at && clause.word(now.at).is_some_and(|word| word.plain == "now"))
     });

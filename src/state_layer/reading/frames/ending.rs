@@ -9,8 +9,20 @@ use crate::state_layer::reading::lexicon::{Mark, Sign};
 /// "was approved"; "the bank rejected the loan".
 pub(super) fn status(clause: &Clause) -> Option<Frame> {
     let mark = clause.each(Sign::Status).last()?;
+    if let Some(granted) = granted(clause, mark) {
+        return Some(granted);
+    }
     let subject = subject_before(clause, mark);
     Some(Frame { act: Act::Set, cue: "status", new: Some(mark.at..mark.end), old: None, head: Some(subject) })
+}
+
+/// "they approved 8%": what is granted is a value.
+fn granted(clause: &Clause, mark: Mark) -> Option<Frame> {
+    const GRANTS: &[&str] =
+        &["approved", "authorized", "authorised", "granted", "autoriz", "aprov", "aprob", "liber", "conced", "otorg"];
+    let grants = clause.word(mark.at).is_some_and(|word| GRANTS.iter().any(|stem| word.plain.starts_with(stem)));
+    let at = (mark.end..mark.end + 3).find(|at| clause.kind(*at).is_some()).filter(|_| grants)?;
+    Some(Frame::set("move", Some(at..clause.measured(at)), None).about(Some(0..clause.words.len())))
 }
 
 /// What a sentence says a status of: the words before it, or what comes right after an active verb.

@@ -28,7 +28,11 @@ fn passes_by(clause: &Clause, mark: Mark) -> bool {
         clause.word(at).is_some_and(|word| {
             let to = TOWARDS.contains(&word.plain.as_str())
                 || matches!(word.plain.as_str(), "a" | "as" | "em" | "en" | "ser" | "de" | "del" | "por");
-            let passing = word.plain == "por"
+            let deed = clause.word(at + 1).is_some_and(|next| {
+                next.value.is_none() && ["ar", "er", "ir"].iter().any(|end| next.plain.ends_with(end))
+            });
+            let passing = deed
+                || word.plain == "por"
                 || (matches!(word.plain.as_str(), "em" | "en" | "de")
                     && clause.word(mark.at).is_some_and(|word| word.plain.starts_with("pas")));
             (to && !passing)

@@ -1,6 +1,6 @@
 //! Forms that give a value: a choice, a correction, "now it is X", "send it to X", "the S is X".
 
-use super::{Frame, typed_from};
+use super::{Frame, TOWARDS, typed_from};
 use crate::state_layer::language::value::ValueKind;
 use crate::state_layer::reading::clause::{Clause, Span};
 use crate::state_layer::reading::lexicon::{Mark, Sign};
@@ -154,7 +154,10 @@ pub(in crate::state_layer::reading) fn valued(clause: &Clause) -> Option<Frame> 
         mark.at > 0
             && clause.word(mark.at - 1).is_some_and(|word| matches!(word.plain.as_str(), "my" | "mi" | "meu" | "minha"))
     });
-    if others || blocked || opens || of_boss || happened(clause) {
+    let towards = at.checked_sub(1).is_some_and(|before| {
+        clause.word(before).is_some_and(|word| TOWARDS.contains(&word.plain.as_str()) && word.plain != "hasta")
+    }) && clause.kind(at) != Some(ValueKind::Place);
+    if others || blocked || opens || of_boss || (happened(clause) && !towards) {
         return None;
     }
     Some(Frame::set("slot", Some(at..end), None).about(Some(0..clause.words.len())))

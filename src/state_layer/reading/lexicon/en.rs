@@ -144,7 +144,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Move,
-        "gave me until|gave us until|gave me till|give me until|gave them until|extended it to|slid|slides|slid to|knocked|knocked down|had to go to|turned down to|turned up to|came in at|comes in at|revis*|reschedul*|postpon*|extend*|increas*|reduc*|shorten*|adjust*|amend*|\
+        "put me on|put us on|put me in|put us in|reassigned me|assigned me|assigned us|reassigned us|gave me until|gave us until|gave me till|give me until|gave them until|extended it to|slid|slides|slid to|knocked|knocked down|had to go to|turned down to|turned up to|came in at|comes in at|revis*|reschedul*|postpon*|extend*|increas*|reduc*|shorten*|adjust*|amend*|\
          modif*|updat*|upgrad*|downgrad*|relocat*|rebook*|upped|upping|migrat*|transferr*|gave us|gives us|\
          have until|got until|have till|given until|given us|renegotiat*|consolidat*|moved|move|moving|\
          moves|went from|going from|goes from|gone from|changed|change|changing|changes|shifted|shift|\
@@ -173,7 +173,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Gone,
-        "last day|'s last day|final day|leaves us|leaving us|is leaving|won't be back|not coming back|fell through|fell apart|fell out|broke|broke down|broke up|broke his|broke her|went bust|went under|\
+        "too tight|too small|too big|too large|too expensive|too far|doesn't fit|does not fit|doesn't work|didn't work|can't do|can't make|fell sick|crashed|is full|are full|is booked|is taken|is unavailable|won't do|out of the question|last day|'s last day|final day|leaves us|leaving us|is leaving|won't be back|not coming back|fell through|fell apart|fell out|broke|broke down|broke up|broke his|broke her|went bust|went under|\
          went out of business|ran out|sold out|closed|is closed|closed down|shut down|is out|is gone|are gone|retired|\
          resigned|quit|left|moved out|moved away|moving out|moving away|moving to another|bailed|backed out|pulled out|\
          dropped|dropped out|ditched|dumped|gave up|given up|giving up|got fired|was fired|was let go|passed away|died|\
@@ -182,6 +182,10 @@ pub(super) const CLASSES: &[Class] = &[
          skipping|scrapped|scrapping|out of stock|fired|rejected us|turned us down|forget|isn't available|\
          is not available|unavailable|'s closed|'s gone|'s out|'s full|stopped|stopping|fell ill|is done|got rid of|\
          parted ways|axed|can't do|cannot do|got sick|failed us|let us down|flaked|moved on",
+    ),
+    (
+        Sign::Stead,
+        "in his place|in her place|in their place|in its place|in his stead|in her stead|takes his place|takes her place|took his place|took her place|took over|takes over|steps in|stepped in",
     ),
     (
         Sign::Begin,
@@ -194,7 +198,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Status,
-        "arrived|came in|came through|got in|installed|received|picked up|in transit|docked|departed|checked in|checked out|discharged|hired|withdrew|signed off|signed the|under repair|out for repair|under maintenance|open|opened|closed out|wrapped up|went live|crashed|dead|lost|lapsed|ran out|is over|retired|discontinued|approved|rejected|denied|declined|turned down|\
+        "authorized|authorised|arrived|came in|came through|got in|installed|received|picked up|in transit|docked|departed|checked in|checked out|discharged|hired|withdrew|signed off|signed the|under repair|out for repair|under maintenance|open|opened|closed out|wrapped up|went live|crashed|dead|lost|lapsed|ran out|is over|retired|discontinued|approved|rejected|denied|declined|turned down|\
          cancelled|canceled|closed|filled|resolved|completed|complete|done|finished|shipped|delivered|\
          arrived|returned|refunded|paid off|paid in full|signed|expired|launched|live|delayed|postponed|\
          on hold|paused|blocked|overdue|fixed|solved|sold|sold out|out of stock|back in stock|accepted|\

@@ -153,7 +153,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Move,
-        "me dio hasta|me dieron hasta|nos dio hasta|nos dieron hasta|se fija en|se fijo en|se va a|se fue a|se van a|saltamos|queda fijado|revisamos|revisar|reviso|revisaron|revisando|reprogram*|reagend*|pospon*|pospus*|aplaz*|posterg*|\
+        "me pusieron en|nos pusieron en|me cambiaron a|me asignaron|nos asignaron|reasignaron|me reubicaron en|me dio hasta|me dieron hasta|nos dio hasta|nos dieron hasta|se fija en|se fijo en|se va a|se fue a|se van a|saltamos|queda fijado|revisamos|revisar|reviso|revisaron|revisando|reprogram*|reagend*|pospon*|pospus*|aplaz*|posterg*|\
          prorrog*|extend*|adelantaron|retras*|aument*|disminu*|reduj*|modific*|actualiz*|ajust*|traslad*|\
          reubic*|dio hasta|nos dio|nos dieron|dieron hasta|tenemos hasta|renegoci*|fue de|upgrade|downgrade|\
          cambio|cambiaron|cambie|cambiamos|cambia|cambien|cambiar|cambiando|cambiado|cambiada|paso|pasaron|\
@@ -190,7 +190,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Gone,
-        "ultimo dia|no vuelve|se va|nos deja|nos dejo|se nos fue|no vuelve mas|se acabo|se acabaron|acabo|se termino|se terminaron|se agoto|se agotaron|quebro|quebraron|cerro|cerro sus puertas|\
+        "me queda chic*|me queda grande|me queda pequen*|no me sirve|no sirve|no me gusta|no funciona|no puedo|no podemos|esta llen*|esta complet*|ocupad*|no disponible|perdi el|perdi la|choco el|choco la|enfermo|muy car*|sin lugar|no hay lugar|tomo licencia|ultimo dia|no vuelve|se va|nos deja|nos dejo|se nos fue|no vuelve mas|se acabo|se acabaron|acabo|se termino|se terminaron|se agoto|se agotaron|quebro|quebraron|cerro|cerro sus puertas|\
          fallo|nos fallo|caduco|expiro|vencio|salio de|dejo el|dejo la|dejo|deje|dejamos|dejaron|se jubilo|jubilo|renuncio|\
          fue despedid*|se fue|se marcho|clausuraron|fue vendid*|ya no|nada de|basta de|\
          me canse de|nos cansamos de|abandone|abandono|pare de|paramos de|desisti|desistio|desistimos|anularon|anulo|anule|\
@@ -200,6 +200,10 @@ pub(super) const CLASSES: &[Class] = &[
          fallecio|no funciono|salio mal|se bajo|se bajaron|baja definitiva|esta fuera|se mudo|mudaron|descontinuaron|\
          fue descontinuad*|no se queda mas|no va mas|no viene mas|no se hace mas|no mas|sin mas|termine con|corte con|\
          me borre|nos borramos",
+    ),
+    (
+        Sign::Stead,
+        "en su lugar|en lugar de el|en lugar de ella|se hizo cargo|se hace cargo|tomo su lugar|toma su lugar|asumio|asume|lo reemplaza|la reemplaza|lo reemplazo|la reemplazo",
     ),
     (
         Sign::Begin,
@@ -213,7 +217,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Status,
-        "firmo|se bajo|recibido|recibida|zarpo|atraco|partio|instalado|instalada|revocado|revocada|desistio|ingresado|ingresada|de alta|libero|liberaron|arreglaron|arreglo|termino|terminaron|en mantenimiento|en transito|abierto|abierta|cerro|cerrados|aprobo|descartado|descartada|averiado|averiada|contratado|contratada|aprobado|aprobada|aprobados|aprobadas|aprobo|aprobaron|reprobado|rechazado|rechazada|rechazo|\
+        "autorizo|otorgo|firmo|se bajo|recibido|recibida|zarpo|atraco|partio|instalado|instalada|revocado|revocada|desistio|ingresado|ingresada|de alta|libero|liberaron|arreglaron|arreglo|termino|terminaron|en mantenimiento|en transito|abierto|abierta|cerro|cerrados|aprobo|descartado|descartada|averiado|averiada|contratado|contratada|aprobado|aprobada|aprobados|aprobadas|aprobo|aprobaron|reprobado|rechazado|rechazada|rechazo|\
          rechazaron|negado|negada|nego|negaron|denegado|denegada|denego|denegaron|cancelado|cancelada|\
          cancelaron|se cancelo|cerrado|cerrada|cerraron|cubierto|cubierta|cubierta la|resuelto|resuelta|\
          resolvio|resolvieron|completado|completada|completo|concluido|concluida|finalizado|finalizada|\

@@ -63,6 +63,8 @@ pub(super) enum Sign {
     End,
     /// Is no more: broke, fell through, ran out.
     Gone,
+    /// In somebody's or something's place.
+    Stead,
     /// Begins, takes, wants, uses: what comes next is in the place of something else.
     Begin,
     /// A status reached.
@@ -169,4 +171,21 @@ pub(super) fn marks(words: &[Word], tongue: Tongue) -> Vec<Mark> {
         }
     }
     found
+}
+
+/// States that no verb tells of.
+const STATES: &str = "pending active inactive open closed draft new scheduled available unavailable enabled disabled valid \
+    pendente ativo ativa inativo aberto aberta fechado novo nova agendado agendada disponivel vigente pendiente activo activa \
+    inactivo abierto abierta cerrado nuevo nueva programado programada ok yes no sim nao si true false";
+
+/// Whether a word in plain letters names a state.
+pub(super) fn is_state(word: &str) -> bool {
+    let listed = |table: &LazyLock<Index>| {
+        table.by_start.get(start_of(word)).is_some_and(|phrases| {
+            phrases
+                .iter()
+                .any(|phrase| phrase.sign == Sign::Status && matches!(phrase.words.as_slice(), [only] if *only == word))
+        })
+    };
+    STATES.split_whitespace().any(|state| state == word) || [&PORTUGUESE, &SPANISH, &ENGLISH].into_iter().any(listed)
 }

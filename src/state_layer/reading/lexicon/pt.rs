@@ -158,7 +158,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Move,
-        "me deu ate|me deram ate|nos deu ate|nos deram ate|deu ate|regula|regule|regulem|ajusta|ajuste|ajustem|foi fixad*|fixado em|teve que ir|vai ter que ir|tem que ir pra|passou a|subimos|revisar|revisamos|revisando|revisou|revisaram|alter*|atualiz*|remarc*|reagend*|adiou|prorrog*|\
+        "me colocaram no|me colocaram na|me botaram no|me botaram na|me puseram no|me puseram na|me passaram pro|me passaram pra|joguei|jogamos|jogaram|me deu ate|me deram ate|nos deu ate|nos deram ate|deu ate|regula|regule|regulem|ajusta|ajuste|ajustem|foi fixad*|fixado em|teve que ir|vai ter que ir|tem que ir pra|passou a|subimos|revisar|revisamos|revisando|revisou|revisaram|alter*|atualiz*|remarc*|reagend*|adiou|prorrog*|\
          antecip*|adiant*|aument*|diminu*|reduz*|ajust*|reajust*|estend*|ampliou|ampliamos|deu ate|\
          deram ate|temos ate|tenho ate|renegoci*|mudou|mudaram|foi de|vai de|upgrade|downgrade|mudei|\
          mudamos|muda|mude|mudem|mudar|mudando|passou|passaram|passa|passam|passar|passei|passamos|ficou|\
@@ -195,7 +195,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Gone,
-        "ultimo dia|nao volta mais|esta de saida|ta de saida|vai embora|vai sair|acabou|acabaram|esgotou|esgotaram|quebrou|quebraram|faliu|fechou as portas|fechou|furou|furaram|falhou|\
+        "ficou apertad*|ficou pequen*|ficou grande|ficou car*|muito car*|nao serve|nao serviu|nao funciona|nao funcionou|nao posso|nao consigo|nao da|lotad*|ta cheio|ta cheia|esta cheio|esta cheia|ocupad*|indisponivel|perdi o|perdi a|bateu o|adoeceu|sem vaga|ultimo dia|nao volta mais|esta de saida|ta de saida|vai embora|vai sair|acabou|acabaram|esgotou|esgotaram|quebrou|quebraram|faliu|fechou as portas|fechou|furou|furaram|falhou|\
          caducou|expirou|venceu|saiu de linha|saiu do ar|saiu da|saiu do|saiu de|sai da|sai do|saimos da|saimos do|\
          saimos de|se aposentou|aposentou|se demitiu|pediu demissao|pediu as contas|foi demitid*|foi embora|\
          foi interditad*|foi vendid*|nao entrega mais|nao atende mais|nao trabalha mais|\
@@ -209,6 +209,10 @@ pub(super) const CLASSES: &[Class] = &[
          caiu fora|pulou fora|quebrou a perna|ta fora|esta fora|lotou|ficou indisponivel|foi descontinuad*",
     ),
     (
+        Sign::Stead,
+        "no lugar|no lugar dele|no lugar dela|no lugar deles|em seu lugar|no seu lugar|assumiu|assume|entrou no lugar|entra no lugar",
+    ),
+    (
         Sign::Begin,
         "assinei|assinamos|renovei|estamos na|estamos no|estou na|estou no|to na|to no|prefiro|comecei|comecou|comecamos|comecaram|comeca|quero|queremos|vem de|vou de|vou com|fiquei com|ficamos com|\
          ficou com|fica com|peguei|pegamos|pegou|pega|entra|entrou|entraram|entro|arrumei|arrumamos|contratei|\
@@ -220,7 +224,7 @@ pub(super) const CLASSES: &[Class] = &[
     ),
     (
         Sign::Status,
-        "assinou|assinaram|recebido|recebida|atracou|zarpou|partiu|coletado|coletada|instalado|instalada|caducou|revogado|revogada|desistiu|compareceu|nao compareceu|transferida|internado|internada|de alta|teve alta|aprovou|liberaram|liberou|deferiu|consertaram|consertou|terminou|terminaram|em manutencao|em transito|aberto|aberta|reagendado|aprovado|aprovada|aprovados|aprovadas|aprovou|aprovaram|reprovado|reprovada|reprovou|reprovaram|\
+        "autorizou|autorizaram|assinou|assinaram|recebido|recebida|atracou|zarpou|partiu|coletado|coletada|instalado|instalada|caducou|revogado|revogada|desistiu|compareceu|nao compareceu|transferida|internado|internada|de alta|teve alta|aprovou|liberaram|liberou|deferiu|consertaram|consertou|terminou|terminaram|em manutencao|em transito|aberto|aberta|reagendado|aprovado|aprovada|aprovados|aprovadas|aprovou|aprovaram|reprovado|reprovada|reprovou|reprovaram|\
          rejeitado|rejeitada|rejeitou|rejeitaram|negado|negada|negou|negaram|recusado|recusada|recusou|\
          recusaram|indeferido|indeferida|deferido|deferida|cancelado|cancelada|cancelados|canceladas|\
          cancelaram|cancelou|fechado|fechada|encerrado|encerrada|preenchido|preenchida|resolvido|resolvida|\

@@ -15,6 +15,7 @@ const NOWHERE: [&str; 0] = [];
 async fn sound(house: &House) -> u64 {
     let report = verify_tenant(house.store.as_ref(), &"a".to_owned().try_into().unwrap()).await.unwrap();
     assert!(report.broken.is_empty(), "{:?}", report.broken);
+    assert_eq!(report.missing, 0, "the log itself says why something is gone");
     report.erased
 }
 

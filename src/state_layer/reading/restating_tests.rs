@@ -20,6 +20,7 @@ fn fact(number: u32, key: &str, value: &str) -> Fact {
         constraint: None,
         restricted_to: Vec::new(),
         supersedes: None,
+        reason: None,
         superseded: Vec::new(),
         depends_on: Vec::new(),
         reading_id: None,

@@ -4,6 +4,7 @@ use super::fitting::{Asked, Fit, fit};
 use super::judging::{judge, would_lose};
 use super::prepared::Prepared;
 use super::{Act, Bearing, Claim, Reading};
+use crate::domain::id::FactUid;
 use crate::state_layer::authority::AuthorityOrder;
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
@@ -42,11 +43,13 @@ pub fn bearings_among(reading: &Reading, facts: &[(&Fact, &Prepared)], order: &A
         let Some(bearing) = bearing(at, claim, reading, &candidates, order) else {
             continue;
         };
-        match found.iter_mut().find(|other| other.target == bearing.target) {
-            None => found.push(bearing),
+        if let Some(other) = found.iter_mut().find(|other| other.target == bearing.target) {
             // A part may be certain of what the whole sentence leaves open.
-            Some(other) if bearing.certain && !other.certain => *other = bearing,
-            Some(_) => {}
+            if bearing.certain && !other.certain {
+                *other = bearing;
+            }
+        } else if !is_said_twice(claim, &found, &bearing, reading, &candidates) {
+            found.push(bearing);
         }
     }
     found
@@ -91,6 +94,24 @@ fn bearing(
         cue: claim.cue.clone().unwrap_or_else(|| "statement".to_owned()),
         reason: reason.to_owned(),
         new_value: if claim.act == Act::Cancel { None } else { claim.new.as_deref().map(|new| kept(new, fact)) },
+    })
+}
+
+/// Whether a sentence and a part of it say one thing, or two things of one key: only the first counts.
+fn is_said_twice(
+    claim: &Claim,
+    found: &[Bearing],
+    bearing: &Bearing,
+    reading: &Reading,
+    facts: &[(&Fact, &Prepared)],
+) -> bool {
+    let key = |uid: &FactUid| facts.iter().find(|(fact, _)| fact.uid == *uid).map(|(fact, _)| fact.key.as_str());
+    found.iter().any(|other| {
+        let said = reading
+            .claims
+            .get(other.claim)
+            .is_some_and(|before| before.new_value.is_some() && before.new_value == claim.new_value);
+        said || key(&other.target) == key(&bearing.target)
     })
 }
 

@@ -142,8 +142,8 @@ fn claims_of(clauses: &[Clause], ruled: bool) -> (Stance, Vec<Claim>) {
 /// Adds what the parts of the sentences claim, each for itself: after what a whole sentence claims, for the whole of
 /// it tells more. But what takes the place of something that is no more comes first.
 fn add_parts(clauses: &[Clause], stances: &[Stance], ruled: bool, claims: &mut Vec<Claim>) {
-    let mut parts: Vec<Clause> = Vec::new();
-    for (clause, stance) in clauses.iter().zip(stances) {
+    let mut parts: Vec<(usize, Clause)> = Vec::new();
+    for (sentence, (clause, stance)) in clauses.iter().zip(stances).enumerate() {
         // A part may tell of the past, and another of what is so.
         let told = *stance == Stance::Narrative && !clause.has(&[Sign::Hearsay]);
         if *stance != Stance::Assertion && !told {
@@ -170,14 +170,15 @@ fn add_parts(clauses: &[Clause], stances: &[Stance], ruled: bool, claims: &mut V
             }
             before = stems_of(part, &(0..0), &(0..0));
         }
-        parts.extend(own.into_iter().filter(|part| !told || stance::of(part) == Stance::Assertion));
+        let kept = own.into_iter().filter(|part| !told || stance::of(part) == Stance::Assertion);
+        parts.extend(kept.map(|part| (sentence, part)));
     }
     if let Some((gone, part, new)) = replaced::pair(&parts) {
         let mut claim = claim_of(part, &Frame::replacing(new), &[], ruled);
         claim.about = limited(stems_of(gone, &(0..0), &(0..0)), MAX_ABOUT);
         claim.head.clone_from(&claim.about);
         claim.names = Vec::new();
-        claim.others = relations_of(gone);
+        claim.others = limited(relations_of(gone), MAX_LIST);
         claim.old_value = claim
             .new_value
             .as_ref()

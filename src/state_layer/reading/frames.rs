@@ -8,6 +8,7 @@ mod stating;
 
 use super::Act;
 use super::clause::{Clause, Span};
+use super::lexicon::Sign;
 use crate::state_layer::language::value::ValueKind;
 
 /// One change as a sentence puts it.
@@ -66,9 +67,25 @@ const FORMS: &[fn(&Clause) -> Option<Frame>] = &[
 
 pub(super) use stating::valued;
 
+/// Whether a part is the talk that goes on: "anyway, moving on to other items".
+pub(super) fn goes_on(clause: &Clause) -> bool {
+    clause.each(Sign::Move).any(|mark| moving::goes_on(clause, mark))
+}
+
+/// Whether words are no value: "other things".
+pub(super) fn is_vague(clause: &Clause, new: &Span) -> bool {
+    const VAGUE: &[&str] =
+        &["other", "another", "otro", "otra", "otros", "otras", "outro", "outra", "outros", "outras"];
+    clause.kind(new.start).is_none() && clause.word(new.start).is_some_and(|word| VAGUE.contains(&word.plain.as_str()))
+}
+
 /// The change that a sentence tells of, if it does.
 pub(super) fn of(clause: &Clause) -> Option<Frame> {
-    FORMS.iter().find_map(|form| form(clause)).filter(|frame| frame.new.is_some() || frame.act == Act::Cancel)
+    FORMS
+        .iter()
+        .find_map(|form| form(clause))
+        .filter(|frame| frame.new.is_some() || frame.act == Act::Cancel)
+        .filter(|frame| frame.new.as_ref().is_none_or(|new| !is_vague(clause, new)))
 }
 
 /// The last typed value of a kind before a word.

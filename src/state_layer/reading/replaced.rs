@@ -2,6 +2,7 @@
 //! "Ingrid moved out and Zoe took her room".
 
 use super::clause::{Clause, Span};
+use super::frames;
 use super::lexicon::Sign;
 use crate::state_layer::language::titles::is_title_word;
 use crate::state_layer::language::value::ValueKind;
@@ -14,21 +15,21 @@ const NEW: &[Sign] =
     &[Sign::Begin, Sign::Choose, Sign::Direct, Sign::Is, Sign::Now, Sign::Make, Sign::Over, Sign::Request];
 
 /// The part that says what is no more, the part that says what is new, and where in it.
-pub(super) fn pair(parts: &[Clause]) -> Option<(&Clause, &Clause, Span)> {
-    for (at, gone) in parts.iter().enumerate() {
+pub(super) fn pair(parts: &[(usize, Clause)]) -> Option<(&Clause, &Clause, Span)> {
+    for (at, (sentence, gone)) in parts.iter().enumerate() {
         if gone.has(&[Sign::Remind, Sign::If]) || negated(gone) {
             continue;
         }
         let after = parts.iter().skip(at + 1).take(2);
         let before = parts.iter().take(at).rev().take(1);
-        for other in after.chain(before) {
+        for (own, other) in after.chain(before) {
             if other.has(&[Sign::Gone, Sign::NoLonger, Sign::Past, Sign::Once, Sign::Part, Sign::If]) {
                 continue;
             }
             if !gone.has(GONE) && !other.has(&[Sign::Stead]) {
                 continue;
             }
-            if let Some(new) = new_in(other, gone) {
+            if let Some(new) = new_in(other, gone, own == sentence) {
                 return Some((gone, other, new));
             }
         }
@@ -46,8 +47,13 @@ fn negated(gone: &Clause) -> bool {
     })
 }
 
-/// What a part names as new: the one name in it, or a typed value, or what follows its verb.
-fn new_in(part: &Clause, gone: &Clause) -> Option<Span> {
+/// What a part names as new. Another sentence may speak of something else: it has to say that something begins.
+/// It is the one name in it, or a typed value, or what follows its verb.
+fn new_in(part: &Clause, gone: &Clause, same: bool) -> Option<Span> {
+    let begins = [Sign::Begin, Sign::Choose, Sign::Direct, Sign::Stead, Sign::Over, Sign::Now];
+    if frames::goes_on(part) || (!same && !part.has(&begins)) {
+        return None;
+    }
     let names = names(part, gone);
     if let [name] = names.as_slice() {
         return Some(name.clone());
@@ -62,7 +68,8 @@ fn new_in(part: &Clause, gone: &Clause) -> Option<Span> {
     }
     let mark =
         part.marks.iter().filter(|mark| NEW.contains(&mark.sign)).filter(|mark| !part.starts(mark.at, Sign::Not));
-    mark.filter_map(|mark| part.phrase_from(mark.end)).last().map(|span| part.with_what_it_is_of(span))
+    let span = mark.filter_map(|mark| part.phrase_from(mark.end)).last()?;
+    (!frames::is_vague(part, &span)).then(|| part.with_what_it_is_of(span))
 }
 
 /// The runs of words in capitals that the other part does not have.

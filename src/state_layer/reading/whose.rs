@@ -79,7 +79,7 @@ fn is_no_other(clause: &Clause, at: usize, end: usize) -> bool {
             && !clause.starts(before + 1, Sign::Relation)
             && !clause.starts(before + 1, Sign::Other)
     });
-    again || (owned && owner)
+    again || (owned && owner && clause.has(&[Sign::Move]))
 }
 
 /// Whose it is, where the sentence opens with it: "Petra's desk is 2-045".

@@ -43,6 +43,13 @@ fn passes_by(clause: &Clause, mark: Mark) -> bool {
     weak && !(mark.end..(mark.end + 7).min(clause.words.len())).any(leads)
 }
 
+/// Whether it is the talk that goes on: "moving on to the next item".
+pub(super) fn goes_on(clause: &Clause, mark: Mark) -> bool {
+    clause.tongue != Tongue::Portuguese
+        && clause.word(mark.end).is_some_and(|word| word.plain == "on")
+        && clause.word(mark.end + 1).is_none_or(|word| word.plain == "to" || word.sign)
+}
+
 /// Whether the word before these says by how much, not to what.
 fn by_how_much(clause: &Clause, at: usize) -> bool {
     at > 0 && clause.starts(at - 1, Sign::By) && clause.word(at - 1).is_some_and(|word| word.plain == "by")
@@ -50,7 +57,7 @@ fn by_how_much(clause: &Clause, at: usize) -> bool {
 
 /// "moved to X"; "changed from Y to X"; "was delayed, it is now X".
 pub(super) fn moved(clause: &Clause) -> Option<Frame> {
-    let mark = clause.each(Sign::Move).find(|mark| !passes_by(clause, *mark))?;
+    let mark = clause.each(Sign::Move).find(|mark| !passes_by(clause, *mark) && !goes_on(clause, *mark))?;
     let from = clause
         .each(Sign::From)
         .filter(|from| from.at >= mark.at && clause.word(from.at).is_some_and(|word| word.plain != "was"))

@@ -166,9 +166,10 @@ pub(in crate::state_layer::reading) fn valued(clause: &Clause) -> Option<Frame> 
 /// Whether a part tells of a deed or an event: its verb is in the past, or it is what somebody will do.
 fn happened(clause: &Clause) -> bool {
     const DEEDS: &[&str] = &[
-        "took", "had", "did", "went", "ate", "met", "ran", "drove", "flew", "slept", "wrote", "made", "bought", "saw",
-        "i'll", "finish", "came", "sat", "spent", "paid", "gave", "sent", "called", "fui", "fez", "fiz", "vi", "veio",
-        "hizo", "hice", "vino", "fue", "foi", "was", "were", "estive", "estuve", "vou", "voy", "was", "got",
+        "took", "had", "has", "tem", "tiene", "tienen", "did", "went", "ate", "met", "ran", "drove", "flew", "slept",
+        "wrote", "made", "bought", "saw", "i'll", "finish", "came", "sat", "spent", "paid", "gave", "sent", "called",
+        "fui", "fez", "fiz", "vi", "veio", "hizo", "hice", "vino", "fue", "foi", "was", "were", "estive", "estuve",
+        "vou", "voy", "was", "got",
     ];
     clause.words.iter().any(|word| {
         let written = word.written.to_lowercase();

@@ -244,7 +244,9 @@ mod tests {
                 entry.body = entry.body.take().filter(|_| !kind.starts_with('-'));
             }
             let mut chain = ChainCheck::new("t", head.stream_id.clone());
-            entries.iter().for_each(|entry| chain.account(entry));
+            for entry in &entries {
+                chain.account(entry);
+            }
             (chain.erased, chain.missing)
         };
         let (written, gone, observed) = ("fact.written", "-fact.written", "-observation.read");

@@ -103,7 +103,8 @@ async fn house(services: &[(&str, &str)]) -> House {
     let mut callbacks = "  access_callbacks:\n".to_owned();
     for (name, url) in services {
         let patience = if *name == "slow" { 50 } else { 10_000 };
-        callbacks += &format!("    {name}: {{ url: '{url}', timeout_milliseconds: {patience} }}\n");
+        let callback = format!("    {name}: {{ url: '{url}', timeout_milliseconds: {patience} }}\n");
+        callbacks.push_str(&callback);
     }
     for (name, text) in [("basic", BASIC), ("strong", STRONG)] {
         std::fs::write(folder.path().join(format!("{name}.yaml")), format!("{text}{callbacks}")).unwrap();

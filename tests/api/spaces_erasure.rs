@@ -21,7 +21,7 @@ async fn sound(house: &House) -> u64 {
 
 /// Everywhere in the database where a text stands.
 async fn places(house: &House, text: &str) -> Vec<String> {
-    let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex::encode(text);
     let rows = house.rows().await;
     assert!(rows.len() > 5);
     let holding = rows.into_iter().filter(|row| row.contains(text) || row.to_lowercase().contains(&hex));

@@ -16,11 +16,8 @@ use serde_json::Value;
 
 use crate::ledger_support::{World, label, new_fact};
 
-#[expect(clippy::disallowed_methods, reason = "tests have no configuration of their own; this is where it is read")]
 fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("CSCP_STATEBENCH")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/statebench"), PathBuf::from)
-        .join("data");
+    let folder = crate::statebench::data::folder().join("data");
     if folder.join("dev.jsonl").exists() {
         return Some(folder);
     }

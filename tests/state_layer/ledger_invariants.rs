@@ -6,7 +6,7 @@ use cscp::domain::id::FactUid;
 use cscp::state_layer::fact::{Fact, Standing};
 
 /// What must hold of any set of facts.
-pub fn check(facts: &BTreeMap<FactUid, Fact>) {
+pub(crate) fn check(facts: &BTreeMap<FactUid, Fact>) {
     let stands = |uid: &FactUid| facts.get(uid).is_some_and(Fact::is_valid);
     let mut by_key: BTreeMap<_, Vec<&Fact>> = BTreeMap::new();
     for fact in facts.values() {

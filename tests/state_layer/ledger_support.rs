@@ -18,7 +18,7 @@ use cscp::state_layer::space::{Space, SpaceRecord, Touched};
 use serde_json::Value;
 
 /// Bytes that differ each time and are the same in each run.
-pub struct Counting(pub u64);
+pub(crate) struct Counting(pub u64);
 
 impl Entropy for Counting {
     fn bytes(&mut self) -> [u8; 32] {
@@ -30,20 +30,20 @@ impl Entropy for Counting {
     }
 }
 
-pub fn at(seconds: i64) -> Timestamp {
+pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000)
 }
 
-pub fn uid(number: u64) -> FactUid {
+pub(crate) fn uid(number: u64) -> FactUid {
     FactUid::parse(&format!("fct_{number:032x}")).unwrap()
 }
 
-pub fn ledger_rules() -> LedgerRules {
+pub(crate) fn ledger_rules() -> LedgerRules {
     LedgerRules { order: AuthorityOrder::default(), time_sensitive_keys: vec!["stock_price".to_owned()] }
 }
 
 /// A fact as it is written.
-pub fn fact(number: u64, key: &str, value: &str, seconds: i64) -> Fact {
+pub(crate) fn fact(number: u64, key: &str, value: &str, seconds: i64) -> Fact {
     Fact {
         uid: uid(number),
         label: None,
@@ -72,7 +72,7 @@ pub fn fact(number: u64, key: &str, value: &str, seconds: i64) -> Fact {
     }
 }
 
-pub fn new_fact(key: &str, value: &str) -> NewFact {
+pub(crate) fn new_fact(key: &str, value: &str) -> NewFact {
     NewFact {
         label: None,
         key: key.to_owned(),
@@ -95,33 +95,33 @@ pub fn new_fact(key: &str, value: &str) -> NewFact {
 
 /// For a member that may be missing.
 #[expect(clippy::unnecessary_wraps, reason = "it stands where an option is asked for")]
-pub fn pointer(name: &str) -> Option<Pointer> {
+pub(crate) fn pointer(name: &str) -> Option<Pointer> {
     Some(Pointer(name.to_owned()))
 }
 
 /// For a member that may be missing.
 #[expect(clippy::unnecessary_wraps, reason = "it stands where an option is asked for")]
-pub fn label(text: &str) -> Option<FactLabel> {
+pub(crate) fn label(text: &str) -> Option<FactLabel> {
     Some(FactLabel::new(text).unwrap())
 }
 
 /// A space, its clock and its ids. It is loaded as a whole unless it is told otherwise.
-pub struct World {
-    pub space: Space,
-    pub space_id: SpaceId,
-    pub now: Timestamp,
-    pub entropy: Counting,
-    pub writer: Writer,
-    pub standing: WriterStanding,
-    pub wider: Vec<(SpaceRecord, Vec<Fact>)>,
+pub(crate) struct World {
+    pub(crate) space: Space,
+    pub(crate) space_id: SpaceId,
+    pub(crate) now: Timestamp,
+    pub(crate) entropy: Counting,
+    pub(crate) writer: Writer,
+    pub(crate) standing: WriterStanding,
+    pub(crate) wider: Vec<(SpaceRecord, Vec<Fact>)>,
     /// Load only what a decision needs, as storage does.
-    pub sparse: bool,
+    pub(crate) sparse: bool,
     /// What is kept while only a part is loaded.
-    pub kept: Space,
+    pub(crate) kept: Space,
 }
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             space: Space { whole: true, ..Space::default() },
             space_id: SpaceId::new("s1").unwrap(),
@@ -136,11 +136,11 @@ impl World {
     }
 
     /// One that is loaded for each decision as storage loads it.
-    pub fn sparse() -> Self {
+    pub(crate) fn sparse() -> Self {
         Self { sparse: true, ..Self::new() }
     }
 
-    pub fn act(&mut self, action: SpaceAction) -> SpaceDecision {
+    pub(crate) fn act(&mut self, action: SpaceAction) -> SpaceDecision {
         let policy = PolicyRef { pack_id: "p".to_owned(), version: "1.0.0".to_owned(), hash: "sha256:0".to_owned() };
         let rules = SpaceRules {
             ledger: ledger_rules(),
@@ -228,38 +228,38 @@ impl World {
     }
 
     /// All facts, loaded or not.
-    pub fn all(&self) -> &BTreeMap<FactUid, Fact> {
+    pub(crate) fn all(&self) -> &BTreeMap<FactUid, Fact> {
         if self.sparse { &self.kept.facts } else { &self.space.facts }
     }
 
-    pub fn done(&mut self, action: SpaceAction) -> SpaceAnswer {
+    pub(crate) fn done(&mut self, action: SpaceAction) -> SpaceAnswer {
         self.act(action).result.unwrap()
     }
 
-    pub fn refused(&mut self, action: SpaceAction) -> SpaceRefusal {
+    pub(crate) fn refused(&mut self, action: SpaceAction) -> SpaceRefusal {
         self.act(action).result.unwrap_err()
     }
 
-    pub fn write(&mut self, facts: Vec<NewFact>) -> (Vec<Fact>, Effects) {
+    pub(crate) fn write(&mut self, facts: Vec<NewFact>) -> (Vec<Fact>, Effects) {
         match self.done(SpaceAction::Write(facts)) {
             SpaceAnswer::Facts { facts, effects } => (facts, effects),
             other => panic!("{other:?}"),
         }
     }
 
-    pub fn write_one(&mut self, fact: NewFact) -> Fact {
+    pub(crate) fn write_one(&mut self, fact: NewFact) -> Fact {
         self.write(vec![fact]).0.remove(0)
     }
 
     /// Texts of facts that stand, by key.
-    pub fn standing(&self) -> Vec<(String, String)> {
+    pub(crate) fn standing(&self) -> Vec<(String, String)> {
         let mut standing: Vec<_> =
             self.all().values().filter(|fact| fact.is_valid()).map(|fact| (fact.key.clone(), fact.text())).collect();
         standing.sort();
         standing
     }
 
-    pub fn of_key(&self, key: &str) -> &Fact {
+    pub(crate) fn of_key(&self, key: &str) -> &Fact {
         self.all().values().filter(|fact| fact.key == key).max_by_key(|fact| (fact.is_valid(), fact.at)).unwrap()
     }
 }

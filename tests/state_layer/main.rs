@@ -1,8 +1,7 @@
 //! The state layer from outside: statements and operations in, facts out; readings of utterances against cases with
 //! known answers.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![expect(clippy::doc_markdown, reason = "StateBench is a name and not an identifier")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod decide_layers;
 mod decide_refusals;

@@ -1,5 +1,6 @@
 //! Supersession read from utterances: precision and recall over written cases, alone and in a crowded store.
 
+use crate::statebench::data::setting;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ use cscp::state_layer::reading::{Bearing, Utterance, bearings, read};
 use serde_json::Value;
 
 /// Ten facts that have nothing to do with any case.
-pub const DISTRACTORS: &[(&str, &str)] = &[
+pub(crate) const DISTRACTORS: &[(&str, &str)] = &[
     ("garden_gate_code", "7731"),
     ("canteen_closing", "19:40"),
     ("roof_inspection", "November 3"),
@@ -26,26 +27,26 @@ pub const DISTRACTORS: &[(&str, &str)] = &[
 
 /// Figures of a run.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Figures {
-    pub hit: usize,
-    pub extra: usize,
-    pub missed: usize,
+pub(crate) struct Figures {
+    pub(crate) hit: usize,
+    pub(crate) extra: usize,
+    pub(crate) missed: usize,
 }
 
 impl Figures {
-    pub fn precision(&self) -> f64 {
+    pub(crate) fn precision(&self) -> f64 {
         percent(self.hit, self.hit + self.extra)
     }
 
-    pub fn recall(&self) -> f64 {
+    pub(crate) fn recall(&self) -> f64 {
         percent(self.hit, self.hit + self.missed)
     }
 
-    pub fn f1(&self) -> f64 {
+    pub(crate) fn f1(&self) -> f64 {
         percent(2 * self.hit, 2 * self.hit + self.extra + self.missed)
     }
 
-    pub fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.hit += other.hit;
         self.extra += other.extra;
         self.missed += other.missed;
@@ -57,16 +58,16 @@ fn percent(part: usize, whole: usize) -> f64 {
     if whole == 0 { 100.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
-pub fn order() -> AuthorityOrder {
+pub(crate) fn order() -> AuthorityOrder {
     AuthorityOrder { levels: ["policy", "executive", "manager", "peer"].map(str::to_owned).to_vec() }
 }
 
-pub fn time(seconds: i64) -> Timestamp {
+pub(crate) fn time(seconds: i64) -> Timestamp {
     Timestamp::from_micros((1_750_000_000 + seconds) * 1_000_000)
 }
 
 /// A valid fact.
-pub fn fact(number: usize, key: &str, value: &str, authority: &str, at: i64) -> Fact {
+pub(crate) fn fact(number: usize, key: &str, value: &str, authority: &str, at: i64) -> Fact {
     Fact {
         uid: FactUid::parse(&format!("fct_0189000000007000{number:016x}")).unwrap(),
         label: None,
@@ -95,14 +96,18 @@ pub fn fact(number: usize, key: &str, value: &str, authority: &str, at: i64) -> 
     }
 }
 
-pub fn reading_of(speaker: &str, text: &str, at: i64) -> cscp::state_layer::reading::Reading {
+pub(crate) fn reading_of(speaker: &str, text: &str, at: i64) -> cscp::state_layer::reading::Reading {
     let utterance = Utterance { speaker: speaker.to_owned(), text: text.to_owned(), at: time(at), authority: None };
     let id = ReadingId::parse("rdg_01890000000070008000000000000001").unwrap();
     read(&utterance, id, time(at))
 }
 
 /// What the turns do to the facts: keys put out of force for certain, with the value in their place.
-pub fn replay(facts: &mut [Fact], turns: &[(String, String)], from: i64) -> Vec<(String, Option<String>, Bearing)> {
+pub(crate) fn replay(
+    facts: &mut [Fact],
+    turns: &[(String, String)],
+    from: i64,
+) -> Vec<(String, Option<String>, Bearing)> {
     let mut gone = Vec::new();
     for (turn, (speaker, text)) in turns.iter().enumerate() {
         let reading = reading_of(speaker, text, from + i64::try_from(turn).unwrap());
@@ -192,12 +197,11 @@ fn run(case: &Case, crowded: bool) -> (Figures, bool, Option<String>) {
 const FLOORS: &[(&str, f64)] = &[("dev", 93.0), ("more", 88.0), ("second", 86.0), ("third", 88.0)];
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test run may look at other cases, and show what it misses")]
 fn readings_meet_their_floors() {
     let folder = std::path::PathBuf::from(
-        std::env::var("CSCP_UTTERANCES").unwrap_or_else(|_| format!("{}/tests/fixtures/utterances", root())),
+        setting("CSCP_UTTERANCES").unwrap_or_else(|| format!("{}/tests/fixtures/utterances", root())),
     );
-    let show = std::env::var("CSCP_SHOW_MISSES").unwrap_or_default();
+    let show = setting("CSCP_SHOW_MISSES").unwrap_or_default();
     let mut report = String::new();
     let mut worst = Vec::new();
     let mut names: Vec<_> = std::fs::read_dir(&folder)
@@ -248,7 +252,7 @@ fn readings_meet_their_floors() {
 }
 
 /// The root of the repository.
-pub fn root() -> String {
+pub(crate) fn root() -> String {
     let own = env!("CARGO_MANIFEST_DIR");
     if std::path::Path::new(own).join("tests/fixtures").is_dir() { own.to_owned() } else { format!("{own}/tree") }
 }

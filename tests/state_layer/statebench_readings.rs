@@ -5,12 +5,10 @@ use std::path::PathBuf;
 use cscp::state_layer::fact::{Cause, Fact, Former, Standing};
 use serde_json::Value;
 
-use crate::readings::{DISTRACTORS, Figures, fact, order, reading_of, replay, root, time};
+use crate::readings::{DISTRACTORS, Figures, fact, order, reading_of, replay, time};
 
-#[expect(clippy::disallowed_methods, reason = "a test run from another folder says where the files are")]
 fn folder() -> Option<PathBuf> {
-    let path = std::env::var("CSCP_STATEBENCH")
-        .map_or_else(|_| PathBuf::from(root()).join("../shared/statebench"), PathBuf::from);
+    let path = crate::statebench::data::folder();
     path.join("data").is_dir().then_some(path)
 }
 

@@ -76,7 +76,7 @@ mod tests {
         fn lines_add_up(lines in proptest::collection::vec("(- |## )(\\PC|[.:!#$é👍🏽 ]){0,30}[a-z.)!:]", 1..6)) {
             for estimator in [Estimator::Cl100kBase, Estimator::O200kBase] {
                 let counter = estimator.counter();
-                let whole: String = lines.iter().map(|line| format!("{line}\n")).collect();
+                let whole = format!("{}\n", lines.join("\n"));
                 let sum: u32 = lines.iter().map(|line| counter.count(&format!("{line}\n"))).sum();
                 prop_assert_eq!(counter.count(&whole), sum);
             }

@@ -34,7 +34,7 @@ const PER: &str = "per por a an al ao a each every cada";
 
 impl Clause {
     /// The sentences of an utterance.
-    pub fn all(words: Vec<Word>, tongue: Tongue) -> Vec<Self> {
+    pub(super) fn all(words: Vec<Word>, tongue: Tongue) -> Vec<Self> {
         let mut clauses = Vec::new();
         let mut current: Vec<Word> = Vec::new();
         let mut asks = false;
@@ -60,7 +60,7 @@ impl Clause {
     }
 
     /// A sentence or a part of one.
-    pub fn of(words: Vec<Word>, asks: bool, tongue: Tongue) -> Self {
+    pub(super) fn of(words: Vec<Word>, asks: bool, tongue: Tongue) -> Self {
         let mut marks = lexicon::marks(&words, tongue);
         // A word inside a typed value, or inside a longer phrase that says something else, is no sign.
         marks.retain(|mark| {
@@ -82,47 +82,47 @@ impl Clause {
     }
 
     /// The first phrase of a class.
-    pub fn first(&self, sign: Sign) -> Option<Mark> {
+    pub(super) fn first(&self, sign: Sign) -> Option<Mark> {
         self.marks.iter().find(|mark| mark.sign == sign).copied()
     }
 
     /// The phrases of a class.
-    pub fn each(&self, sign: Sign) -> impl Iterator<Item = Mark> + '_ {
+    pub(super) fn each(&self, sign: Sign) -> impl Iterator<Item = Mark> + '_ {
         self.marks.iter().filter(move |mark| mark.sign == sign).copied()
     }
 
     /// Whether there is a phrase of one of these classes.
-    pub fn has(&self, signs: &[Sign]) -> bool {
+    pub(super) fn has(&self, signs: &[Sign]) -> bool {
         self.marks.iter().any(|mark| signs.contains(&mark.sign))
     }
 
     /// Whether a phrase of this class starts here.
-    pub fn starts(&self, at: usize, sign: Sign) -> bool {
+    pub(super) fn starts(&self, at: usize, sign: Sign) -> bool {
         self.marks.iter().any(|mark| mark.sign == sign && mark.at == at)
     }
 
     /// Whether a phrase of this class covers this word.
-    pub fn covers(&self, at: usize, sign: Sign) -> bool {
+    pub(super) fn covers(&self, at: usize, sign: Sign) -> bool {
         self.marks.iter().any(|mark| mark.sign == sign && mark.at <= at && at < mark.end)
     }
 
     /// The word, if there is one.
-    pub fn word(&self, at: usize) -> Option<&Word> {
+    pub(super) fn word(&self, at: usize) -> Option<&Word> {
         self.words.get(at)
     }
 
     /// The kind of the typed value here.
-    pub fn kind(&self, at: usize) -> Option<ValueKind> {
+    pub(super) fn kind(&self, at: usize) -> Option<ValueKind> {
         self.word(at).and_then(|word| word.value.as_ref()).map(|value| value.kind)
     }
 
     /// Whether this word is small: it holds no content.
-    pub fn small(&self, at: usize) -> bool {
+    pub(super) fn small(&self, at: usize) -> bool {
         self.starts(at, Sign::Stop)
     }
 
     /// Whether a word points at somebody's own: "my", "os nossos".
-    pub fn small_word(&self, word: &Word) -> bool {
+    pub(super) fn small_word(word: &Word) -> bool {
         const OWN: &[&str] =
             &["my", "our", "mi", "mis", "nuestros", "meu", "minha", "meus", "minhas", "nossos", "the", "os", "as"];
         OWN.contains(&word.plain.as_str())
@@ -148,7 +148,7 @@ impl Clause {
     }
 
     /// The value phrase that starts here, after words that only lead to it.
-    pub fn phrase_from(&self, start: usize) -> Option<Span> {
+    pub(super) fn phrase_from(&self, start: usize) -> Option<Span> {
         let mut at = start;
         let mut skipped = 0;
         while skipped < 5
@@ -208,7 +208,7 @@ impl Clause {
     }
 
     /// Where a typed value ends with what belongs to it: a time after a day, a unit after an amount.
-    pub fn measured(&self, at: usize) -> usize {
+    pub(super) fn measured(&self, at: usize) -> usize {
         let mut end = at + 1;
         let Some(kind) = self.kind(at) else { return end };
         loop {
@@ -262,7 +262,7 @@ impl Clause {
     }
 
     /// The value phrase that ends before this word.
-    pub fn phrase_until(&self, end: usize) -> Option<Span> {
+    pub(super) fn phrase_until(&self, end: usize) -> Option<Span> {
         let mut last = end;
         while last > 0 && self.word(last - 1).is_some_and(|word| word.sign) {
             last -= 1;
@@ -288,7 +288,7 @@ impl Clause {
     }
 
     /// The stems of the words in a span that hold content.
-    pub fn stems(&self, span: Span) -> Vec<String> {
+    pub(super) fn stems(&self, span: Span) -> Vec<String> {
         span.filter(|at| !self.small(*at))
             .filter_map(|at| self.word(at))
             .filter(|word| !word.sign)

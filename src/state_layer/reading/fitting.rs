@@ -46,7 +46,7 @@ pub(super) struct Fit {
 
 impl Fit {
     /// How well it fits, for comparison alone.
-    pub fn score(&self) -> usize {
+    pub(super) fn score(&self) -> usize {
         let own = 60 * usize::from(self.old) + 10 * self.telling + 5 * (self.key - self.telling) + 8 * self.text.min(3);
         let shape = 12 * usize::from(self.kind)
             + 20 * usize::from(self.peer)
@@ -57,7 +57,7 @@ impl Fit {
     }
 
     /// Whether they have anything in common.
-    pub fn linked(&self) -> bool {
+    pub(super) fn linked(&self) -> bool {
         self.old || self.former || self.peer || self.key + self.text > 0
     }
 }
@@ -110,7 +110,7 @@ pub(super) struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     /// Derives it.
-    pub fn of(claim: &'a Claim) -> Self {
+    pub(super) fn of(claim: &'a Claim) -> Self {
         let new = claim.new.as_deref().unwrap_or_default();
         let stems = claim
             .about
@@ -124,7 +124,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Whether a fact says this already: all its typed values, or else all its words.
-    pub fn is_said_by(&self, prepared: &Prepared) -> bool {
+    pub(super) fn is_said_by(&self, prepared: &Prepared) -> bool {
         if !self.typed.is_empty() {
             return self.typed.iter().all(|value| {
                 prepared.values().iter().any(|own| own.kind == value.kind && own.canonical == value.canonical)

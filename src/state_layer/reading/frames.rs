@@ -32,7 +32,7 @@ impl Frame {
     }
 
     /// What comes in the place of something that is no more.
-    pub fn replacing(new: Span) -> Self {
+    pub(super) fn replacing(new: Span) -> Self {
         Self::set("replaced", Some(new), None)
     }
 

@@ -68,7 +68,7 @@ fn new_in(part: &Clause, gone: &Clause, same: bool) -> Option<Span> {
     }
     let mark =
         part.marks.iter().filter(|mark| NEW.contains(&mark.sign)).filter(|mark| !part.starts(mark.at, Sign::Not));
-    let span = mark.filter_map(|mark| part.phrase_from(mark.end)).last()?;
+    let span = mark.filter_map(|mark| part.phrase_from(mark.end)).next_back()?;
     (!frames::is_vague(part, &span)).then(|| part.with_what_it_is_of(span))
 }
 

@@ -33,7 +33,7 @@ const MOST: usize = 6;
 
 impl Clause {
     /// The parts of the sentence, in order; the sentence itself is none of them if it has only one.
-    pub fn segments(&self) -> Vec<Self> {
+    pub(super) fn segments(&self) -> Vec<Self> {
         let says = |from: usize, to: usize| {
             self.marks.iter().any(|mark| mark.at >= from && mark.end <= to && SAYING.contains(&mark.sign))
                 || (from..to).any(|at| self.word(at).is_some_and(|word| word.name && word.value.is_none()))

@@ -43,7 +43,7 @@ pub(super) fn relations_of(clause: &Clause) -> Vec<String> {
 /// Whether a person is only greeted, or only comes along: "dear parents, …", "with the cousins we are 27".
 fn accompanies(clause: &Clause, at: usize) -> bool {
     let greeted = clause.words.iter().take(4).position(|word| word.is(',')).is_some_and(|comma| at < comma)
-        && !clause.words.iter().take(at).any(|word| clause.small_word(word));
+        && !clause.words.iter().take(at).any(Clause::small_word);
     let along = (at.saturating_sub(2)..at).any(|at| {
         clause.word(at).is_some_and(|word| matches!(word.plain.as_str(), "with" | "com" | "con" | "contando"))
     });
@@ -67,7 +67,7 @@ fn is_no_other(clause: &Clause, at: usize, end: usize) -> bool {
     const OWN: &[&str] = &["her", "his", "their"];
     let again = clause.word(end).is_some_and(|word| matches!(word.plain.as_str(), "vez" | "time" | "times" | "veces"));
     let owned = clause.word(at).is_some_and(|word| OWN.contains(&word.plain.as_str()));
-    let owner = (0..at).any(|before| {
+    let possessor = (0..at).any(|before| {
         let determined = clause.word(before).is_some_and(|word| matches!(word.plain.as_str(), "the" | "our" | "my"));
         let noun = clause
             .word(before + 1)
@@ -79,7 +79,7 @@ fn is_no_other(clause: &Clause, at: usize, end: usize) -> bool {
             && !clause.starts(before + 1, Sign::Relation)
             && !clause.starts(before + 1, Sign::Other)
     });
-    again || (owned && owner && clause.has(&[Sign::Move]))
+    again || (owned && possessor && clause.has(&[Sign::Move]))
 }
 
 /// Whose it is, where the sentence opens with it: "Petra's desk is 2-045".

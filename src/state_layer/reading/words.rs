@@ -43,12 +43,12 @@ pub(super) struct Word {
 
 impl Word {
     /// As it was written.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.value.as_ref().map_or_else(|| self.written.clone(), |value| value.text.clone())
     }
 
     /// Whether it is this sign of punctuation.
-    pub fn is(&self, sign: char) -> bool {
+    pub(super) fn is(&self, sign: char) -> bool {
         self.sign && self.plain.starts_with(sign)
     }
 }

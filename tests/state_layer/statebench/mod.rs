@@ -1,27 +1,29 @@
 //! StateBench, replayed in process and scored as the probe scores it.
 
-mod data;
+pub(crate) mod data;
+#[path = "../../../examples/statebench/noise.rs"]
+mod noise;
 mod replay;
+#[path = "../../../examples/statebench/score.rs"]
 mod score;
+#[path = "../../../examples/statebench/timeline.rs"]
+mod timeline;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use replay::{Memory, said};
+use noise::with_noise;
+use replay::Memory;
 use score::{Row, figures, score_query, table_row};
+use timeline::said;
 
 /// Replays timelines and asks at every query.
 fn rows(timelines: &[Value], budget: u32, noise: usize, dump: Option<&str>) -> Vec<Row> {
     let mut rows = Vec::new();
     for timeline in timelines {
-        let noisy;
-        let timeline = if noise > 0 {
-            noisy = data::with_noise(timeline, timelines, noise);
-            &noisy
-        } else {
-            timeline
-        };
+        let noised = (noise > 0).then(|| with_noise(timeline, timelines, noise));
+        let timeline = noised.as_ref().unwrap_or(timeline);
         let mut memory = Memory::new(timeline, 1);
         for (place, event) in timeline["events"].as_array().unwrap().iter().enumerate() {
             if event["type"] != "query" {
@@ -72,10 +74,10 @@ fn report(name: &str, rows: &[Row]) {
 #[test]
 #[ignore = "prints figures"]
 fn measure() {
-    let dump = std::env::var("DUMP").ok();
-    let noise = std::env::var("NOISE").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
-    let budget = std::env::var("BUDGET").ok().and_then(|n| n.parse().ok()).unwrap_or(8000);
-    let splits = std::env::var("SPLITS").unwrap_or_else(|_| "dev".to_owned());
+    let dump = data::setting("DUMP");
+    let noise = data::setting("NOISE").and_then(|n| n.parse().ok()).unwrap_or(0);
+    let budget = data::setting("BUDGET").and_then(|n| n.parse().ok()).unwrap_or(8000);
+    let splits = data::setting("SPLITS").unwrap_or_else(|| "dev".to_owned());
     for split in splits.split(' ') {
         let Some(timelines) = data::split(split) else { continue };
         let rows = rows(&timelines, budget, noise, dump.as_deref());

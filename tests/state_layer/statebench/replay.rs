@@ -22,11 +22,11 @@ const RECENT_TURNS: usize = 50;
 const ITEM_TTL_SECONDS: u32 = 30 * 24 * 3600;
 
 /// A memory that a timeline is replayed into.
-pub struct Memory {
-    pub space: Space,
-    pub viewer: Viewer,
-    pub turns: Vec<Turn>,
-    pub order: AuthorityOrder,
+pub(crate) struct Memory {
+    pub(crate) space: Space,
+    pub(crate) viewer: Viewer,
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) order: AuthorityOrder,
     space_id: SpaceId,
     entropy: Spread,
 }
@@ -46,7 +46,7 @@ impl Entropy for Spread {
 }
 
 /// A timestamp of the data: without an offset, taken for UTC.
-pub fn instant(text: &str) -> Timestamp {
+pub(crate) fn instant(text: &str) -> Timestamp {
     Timestamp::parse(text).or_else(|_| Timestamp::parse(&format!("{text}Z"))).unwrap()
 }
 
@@ -56,7 +56,7 @@ fn string(value: &Value) -> Option<String> {
 
 impl Memory {
     /// A memory in the timeline's initial state. `seed` moves all ids.
-    pub fn new(timeline: &Value, seed: u64) -> Self {
+    pub(crate) fn new(timeline: &Value, seed: u64) -> Self {
         let state = &timeline["initial_state"];
         let who = &state["identity_role"];
         let user_id = string(&timeline["actors"]["user"]["id"]).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Memory {
     }
 
     /// Replays one event that is not a query.
-    pub fn event(&mut self, event: &Value) {
+    pub(crate) fn event(&mut self, event: &Value) {
         let at = event["ts"].as_str().unwrap_or_default();
         if event["type"] == "conversation_turn" {
             self.turn(event["speaker"].as_str().unwrap_or("user"), event["text"].as_str().unwrap_or_default(), at);
@@ -189,7 +189,7 @@ impl Memory {
     }
 
     /// The request that the probe makes.
-    pub fn request(&self, query: &str, as_of: &str, token_budget: u32) -> PackRequest {
+    pub(crate) fn request(&self, query: &str, as_of: &str, token_budget: u32) -> PackRequest {
         PackRequest {
             query: query.to_owned(),
             as_of: instant(as_of),
@@ -206,7 +206,7 @@ impl Memory {
     }
 
     /// The pack that answers a request.
-    pub fn pack(&self, request: &PackRequest) -> Result<ContextPack, PackRefusal> {
+    pub(crate) fn pack(&self, request: &PackRequest) -> Result<ContextPack, PackRefusal> {
         let shown = |fact: &&Fact| fact.is_valid() || request.include_superseded;
         let sources = Sources {
             identity: self.space.record.as_ref().and_then(|record| record.identity.as_ref()),
@@ -217,35 +217,4 @@ impl Memory {
         };
         assemble(request, &sources, &self.order)
     }
-}
-
-/// Every piece of input text before a query, one unit per line: what a phrase must be in to be attainable.
-pub fn said(timeline: &Value, upto: usize) -> String {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let none = |value: &Value| value.as_str().map_or_else(|| "None".to_owned(), str::to_owned);
-    let state = &timeline["initial_state"];
-    let who = &state["identity_role"];
-    let mut out = vec![format!(
-        "User: {} Role: {} Department: {} Organization: {}",
-        text(&who["user_name"]),
-        text(&who["authority"]),
-        none(&who["department"]),
-        none(&who["organization"])
-    )];
-    for fact in state["persistent_facts"].as_array().into_iter().flatten() {
-        out.push(format!("{}: {}", text(&fact["key"]), text(&fact["value"])));
-    }
-    out.extend(state["working_set"].as_array().into_iter().flatten().map(|item| text(&item["content"])));
-    out.extend(
-        state["environment"].as_object().into_iter().flatten().map(|(key, value)| format!("{key}: {}", text(value))),
-    );
-    for event in timeline["events"].as_array().into_iter().flatten().take(upto) {
-        if event["type"] == "conversation_turn" {
-            out.push(format!("{}: {}", text(&event["speaker"]), text(&event["text"])));
-        }
-        for write in event["writes"].as_array().into_iter().flatten() {
-            out.push(format!("{}: {}", text(&write["key"]), text(&write["value"])));
-        }
-    }
-    out.join("\n")
 }

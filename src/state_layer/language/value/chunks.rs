@@ -66,10 +66,10 @@ pub(super) fn chunks(text: &str) -> Vec<Chunk<'_>> {
     for piece in text.split_whitespace() {
         let offset = piece.as_ptr() as usize - base;
         let phone = piece.starts_with('(') && piece.ends_with(')') && piece.bytes().any(|byte| byte.is_ascii_digit());
-        let bare = if phone { piece } else { piece.trim_start_matches(opening) };
-        let within = if phone { piece } else { bare.trim_end_matches(closing) };
-        let start = offset + (piece.len() - bare.len());
-        let tail = bare.get(within.len()..).unwrap_or_default();
+        let opened = if phone { piece } else { piece.trim_start_matches(opening) };
+        let within = if phone { piece } else { opened.trim_end_matches(closing) };
+        let start = offset + (piece.len() - opened.len());
+        let tail = opened.get(within.len()..).unwrap_or_default();
         if !within.is_empty() {
             let end = start + within.len();
             found.push(Chunk { text: within, plain: plain_text(within), start, end, closed: !tail.is_empty(), opens });

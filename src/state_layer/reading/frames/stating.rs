@@ -130,7 +130,7 @@ fn subject_after(clause: &Clause, new: &Span) -> Option<Span> {
     let noun =
         clause.word(new.end + 1).is_some_and(|word| !word.sign && word.value.is_none()) && !clause.small(new.end + 1);
     let typed = clause.kind(new.start).is_some() && clause.tongue != Tongue::English;
-    (determined && noun && typed).then(|| new.end..clause.words.len())
+    (determined && noun && typed).then_some(new.end..clause.words.len())
 }
 
 /// "overtime pays 2x", "the bill comes to $40": a typed value with no verb that the lists have. What somebody did or

@@ -10,9 +10,13 @@ use crate::state_layer::language::value::ValueKind;
 use crate::state_layer::space::Signal;
 
 /// Names of signals that tell the present. The request's `as_of` is the present.
-const PRESENT: &[&str] = &["now", "current_time", "current_date", "date", "time", "today"];
+const PRESENT: &[&str] = &["now", "current time", "current date", "date", "time", "today"];
 /// The most signals that are compared with one another, newest first.
 const MAX_SIGNALS: usize = 200;
+
+fn tells_the_present(signal: &Signal) -> bool {
+    PRESENT.contains(&signal.key.replace('_', " ").as_str())
+}
 
 /// A signal's content as text.
 pub(super) fn signal_text(signal: &Signal) -> String {
@@ -36,8 +40,7 @@ pub(super) struct Fresh<'a> {
 
 /// Tells fresh signals from stale ones.
 pub(super) fn fresh<'a>(signals: &[&'a Signal], as_of: Timestamp, stems: &Stems) -> Fresh<'a> {
-    let mut sorted: Vec<&Signal> =
-        signals.iter().copied().filter(|signal| !PRESENT.contains(&signal.key.as_str())).collect();
+    let mut sorted: Vec<&Signal> = signals.iter().copied().filter(|signal| !tells_the_present(signal)).collect();
     sorted
         .sort_by_cached_key(|signal| (std::cmp::Reverse(signal.observed_at), signal.key.clone(), signal_text(signal)));
     let mut fresh = Fresh::default();

@@ -1,3 +1,5 @@
+//! Ranks and audiences, title by title.
+
 use super::*;
 
 fn order() -> AuthorityOrder {

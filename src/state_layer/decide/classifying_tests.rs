@@ -1,3 +1,5 @@
+//! What is read from a fact's own words, case by case.
+
 use serde_json::Value;
 
 use super::*;

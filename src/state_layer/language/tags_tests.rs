@@ -1,3 +1,5 @@
+//! Marks in front of texts, one by one.
+
 use super::*;
 
 #[expect(clippy::unnecessary_wraps, reason = "compared with what a text may lack")]

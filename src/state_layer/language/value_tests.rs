@@ -1,3 +1,5 @@
+//! Typed values, form by form.
+
 use super::ValueKind::{Code, Contact, Date, Duration, Money, Number, Percent, Place, Time, Word};
 use super::*;
 
@@ -54,6 +56,14 @@ fn one_value_each() {
         ("2 semanas", Duration, "14d"),
         ("4 hours", Duration, "14400s"),
         ("5 dias úteis", Duration, "5dw"),
+    ] {
+        assert_eq!(read(text), [(kind, form.to_owned())], "{text}");
+    }
+}
+
+#[test]
+fn one_value_that_counts_or_names() {
+    for (text, kind, form) in [
         ("55", Number, "55"),
         ("18,400", Number, "18400"),
         ("150k", Number, "150000"),

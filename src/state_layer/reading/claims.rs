@@ -1,7 +1,7 @@
 //! From the words of an utterance to its claims.
 
 use super::clause::{Clause, Span};
-use super::frames::{self, Frame};
+use super::forms::{self, Change};
 use super::lexicon::Sign;
 use super::whose::{names_of, narrowed, others_of, relations_of};
 use super::words::{Tongue, Word, is_abbreviated, stem, tongue, words};
@@ -116,10 +116,9 @@ fn claims_of(clauses: &[Clause], ruled: bool) -> (Stance, Vec<Claim>) {
             if *stance != Stance::Assertion || claims.len() >= MAX_CLAIMS {
                 continue;
             }
-            let framed = frames::of(clause);
-            match framed {
-                Some(frame) => {
-                    let claim = claim_of(clause, &frame, &before, ruled);
+            match forms::of(clause) {
+                Some(change) => {
+                    let claim = claim_of(clause, &change, &before, ruled);
                     push(&mut claims, claim);
                 }
                 None => before.extend(stems_of(clause, &(0..0), &(0..0))),
@@ -158,12 +157,12 @@ fn add_parts(clauses: &[Clause], stances: &[Stance], ruled: bool, claims: &mut V
         for part in &own {
             let standing = stance::of(part) == Stance::Assertion;
             let whole = own.len() == 1;
-            let framed = if standing { frames::of(part) } else { None };
-            let bare = if standing { frames::valued(part) } else { None };
+            let change = if standing { forms::of(part) } else { None };
+            let bare = if standing { forms::valued(part) } else { None };
             let bare = bare.filter(|_| !told);
-            let framed = framed.filter(|frame| !told || matches!(frame.cue, "move" | "now" | "correction"));
-            for frame in framed.into_iter().filter(|frame| !whole && frame.new.is_some()).chain(bare) {
-                let claim = claim_of(part, &frame, &before, ruled);
+            let change = change.filter(|change| !told || matches!(change.cue, "move" | "now" | "correction"));
+            for change in change.into_iter().filter(|change| !whole && change.new.is_some()).chain(bare) {
+                let claim = claim_of(part, &change, &before, ruled);
                 if !claims.contains(&claim) {
                     claims.push(claim);
                 }
@@ -174,9 +173,9 @@ fn add_parts(clauses: &[Clause], stances: &[Stance], ruled: bool, claims: &mut V
         parts.extend(kept.map(|part| (sentence, part)));
     }
     if let Some((gone, part, new)) = replaced::pair(&parts) {
-        let mut claim = claim_of(part, &Frame::replacing(new), &[], ruled);
+        let mut claim = claim_of(part, &Change::replacing(new), &[], ruled);
         claim.about = limited(stems_of(gone, &(0..0), &(0..0)), MAX_ABOUT);
-        claim.head.clone_from(&claim.about);
+        claim.head = limited(claim.about.clone(), MAX_LIST);
         claim.names = Vec::new();
         claim.others = limited(relations_of(gone), MAX_LIST);
         claim.old_value = claim
@@ -226,34 +225,34 @@ fn push(claims: &mut Vec<Claim>, claim: Claim) {
     claims.push(claim);
 }
 
-fn claim_of(clause: &Clause, frame: &Frame, before: &[String], ruled: bool) -> Claim {
-    let new = frame.new.clone().unwrap_or(0..0);
-    let old = frame.old.clone().unwrap_or(0..0);
+fn claim_of(clause: &Clause, change: &Change, before: &[String], ruled: bool) -> Claim {
+    let new = change.new.clone().unwrap_or(0..0);
+    let old = change.old.clone().unwrap_or(0..0);
     let mut about = stems_of(clause, &new, &(0..0));
     if about.len() < 2 {
         about.extend(before.iter().cloned());
     }
-    let head = frame.head.clone().map(|span| head_stems(clause, &span, &new)).unwrap_or_default();
+    let head = change.head.clone().map(|span| head_stems(clause, &span, &new)).unwrap_or_default();
     let apart = |at: &usize| !new.contains(at) && !old.contains(at);
     let mut names = names_of(clause, apart);
-    if frame.cue == "direct" {
+    if change.cue == "direct" {
         names.extend(narrowed(clause));
     }
     add_value_terms(clause, &new, &mut about);
-    if ruled && frame.cue == "choice" {
+    if ruled && change.cue == "choice" {
         about.push("#policy".to_owned());
     }
     let others = others_of(clause, &new, &old);
     Claim {
-        act: frame.act,
-        cue: (frame.cue != "statement").then(|| frame.cue.to_owned()),
+        act: change.act,
+        cue: (change.cue != "statement").then(|| change.cue.to_owned()),
         about: limited(about, MAX_ABOUT),
         head: limited(head, MAX_LIST),
         names: limited(names, MAX_LIST),
         others: limited(others, MAX_LIST),
-        new: frame.new.as_ref().and_then(|_| written(clause, &new)),
-        new_value: frame.new.as_ref().and_then(|_| typed(clause, &new)),
-        old_value: frame.old.as_ref().and_then(|_| typed(clause, &old)),
+        new: change.new.as_ref().and_then(|_| written(clause, &new)),
+        new_value: change.new.as_ref().and_then(|_| typed(clause, &new)),
+        old_value: change.old.as_ref().and_then(|_| typed(clause, &old)),
     }
 }
 

@@ -24,7 +24,6 @@ pub(super) fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bo
         return None;
     }
     let cue = claim.cue.as_deref().unwrap_or("statement");
-    let worded = claim.new_value.as_ref().is_some_and(|(kind, _)| *kind == ValueKind::Word);
     if fit.former {
         return Some((true, 92, "goes back to a former value of the fact"));
     }
@@ -51,51 +50,51 @@ pub(super) fn judge(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bo
                 "a new status of what the fact is about",
             ))
         }
-        Act::Set | Act::Revert => {
-            if cue == "take_over" {
-                return (fit.kind && fit.telling > 0).then_some((
-                    true,
-                    85,
-                    "somebody takes over what the fact is about",
-                ));
-            }
-            if cue == "departure" {
-                return None;
-            }
-            let ruling =
-                cue == "choice" && claim.about.iter().any(|term| term == "#policy") && fit.telling + fit.key > 0;
-            let whole = cue == "replaced" && worded && fit.text * 2 >= prepared.text.len();
-            if !fit.kind && !ruling && !whole {
-                return None;
-            }
-            let link = fit.key > 0 || fit.text > 0;
-            if fit.peer && worded && !fit.foreign && !opined(claim) && cue != "statement" {
-                return Some((true, 82, "another value of the closed class that the fact's is of"));
-            }
-            match cue {
-                "begin" => None,
-                "replaced" => {
-                    let named = fit.text > 0 || (fit.telling > 0 && fit.missing == 0);
-                    (named && !fit.foreign).then_some((true, 86, "something else is in the fact's place"))
-                }
-                "slot" => (fit.covered && fit.alike && !fit.strange).then_some((
-                    true,
-                    78,
-                    "a value of the fact's kind for its own slot",
-                )),
-                "statement" if worded && (opined(claim) || !speaks_of(claim, prepared)) => None,
-                "statement" => ((fit.head || (fit.covered && fit.alike && claim.head.is_empty()))
-                    && fit.telling > 0
-                    && !fit.foreign)
-                    .then_some((!worded || fit.missing == 0, 80, "a value for the fact's own slot")),
-                "direct" => (fit.telling > 0 || (fit.text > 0 && !worded)).then_some((
-                    !fit.foreign,
-                    80,
-                    "tells to use another value for the fact's slot",
-                )),
-                _ => link.then_some((!fit.foreign, 90, "a change of the fact's slot with a value of its kind")),
-            }
+        Act::Set | Act::Revert => judge_value(claim, fit, prepared),
+    }
+}
+
+/// What it amounts to that another value is given.
+fn judge_value(claim: &Claim, fit: &Fit, prepared: &Prepared) -> Option<(bool, u8, &'static str)> {
+    let cue = claim.cue.as_deref().unwrap_or("statement");
+    let worded = claim.new_value.as_ref().is_some_and(|(kind, _)| *kind == ValueKind::Word);
+    if cue == "take_over" {
+        return (fit.kind && fit.telling > 0).then_some((true, 85, "somebody takes over what the fact is about"));
+    }
+    if cue == "departure" {
+        return None;
+    }
+    let ruling = cue == "choice" && claim.about.iter().any(|term| term == "#policy") && fit.telling + fit.key > 0;
+    let whole = cue == "replaced" && worded && fit.text * 2 >= prepared.text.len();
+    if !fit.kind && !ruling && !whole {
+        return None;
+    }
+    let link = fit.key > 0 || fit.text > 0;
+    if fit.peer && worded && !fit.foreign && !opined(claim) && cue != "statement" {
+        return Some((true, 82, "another value of the closed class that the fact's is of"));
+    }
+    match cue {
+        "begin" => None,
+        "replaced" => {
+            let named = fit.text > 0 || (fit.telling > 0 && fit.missing == 0);
+            (named && !fit.foreign).then_some((true, 86, "something else is in the fact's place"))
         }
+        "slot" => (fit.covered && fit.alike && !fit.strange).then_some((
+            true,
+            78,
+            "a value of the fact's kind for its own slot",
+        )),
+        "statement" if worded && (opined(claim) || !speaks_of(claim, prepared)) => None,
+        "statement" => {
+            ((fit.head || (fit.covered && fit.alike && claim.head.is_empty())) && fit.telling > 0 && !fit.foreign)
+                .then_some((!worded || fit.missing == 0, 80, "a value for the fact's own slot"))
+        }
+        "direct" => (fit.telling > 0 || (fit.text > 0 && !worded)).then_some((
+            !fit.foreign,
+            80,
+            "tells to use another value for the fact's slot",
+        )),
+        _ => link.then_some((!fit.foreign, 90, "a change of the fact's slot with a value of its kind")),
     }
 }
 

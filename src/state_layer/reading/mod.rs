@@ -5,7 +5,7 @@ mod claims;
 mod classes;
 mod clause;
 mod fitting;
-mod frames;
+mod forms;
 mod judging;
 mod lexicon;
 mod prepared;

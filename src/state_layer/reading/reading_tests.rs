@@ -1,3 +1,5 @@
+//! Readings of single sentences.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -54,6 +56,12 @@ fn a_claim_holds_what_is_new_what_is_old_and_what_it_is_about() {
     assert_eq!(claim.new_value.as_ref().map(|(_, form)| form.as_str()), Some("weekday-4"));
     assert_eq!(claim.old_value.as_ref().map(|(_, form)| form.as_str()), Some("weekday-5"));
     assert!(claim.about.iter().any(|term| term == "#deadline"), "{claim:?}");
+}
+
+#[test]
+fn found_a_sentence_of_many_words_is_the_head_of_what_replaces_it_in_part() {
+    let text = "𘠀\"A[𞊐is moved cancel em vez de . não now R$ instead of ";
+    assert!(read_as("user", text).claims.iter().all(|claim| claim.head.len() <= 8));
 }
 
 proptest! {

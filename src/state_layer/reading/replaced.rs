@@ -2,7 +2,7 @@
 //! "Ingrid moved out and Zoe took her room".
 
 use super::clause::{Clause, Span};
-use super::frames;
+use super::forms;
 use super::lexicon::Sign;
 use crate::state_layer::language::titles::is_title_word;
 use crate::state_layer::language::value::ValueKind;
@@ -51,7 +51,7 @@ fn negated(gone: &Clause) -> bool {
 /// It is the one name in it, or a typed value, or what follows its verb.
 fn new_in(part: &Clause, gone: &Clause, same: bool) -> Option<Span> {
     let begins = [Sign::Begin, Sign::Choose, Sign::Direct, Sign::Stead, Sign::Over, Sign::Now];
-    if frames::goes_on(part) || (!same && !part.has(&begins)) {
+    if forms::goes_on(part) || (!same && !part.has(&begins)) {
         return None;
     }
     let names = names(part, gone);
@@ -69,7 +69,7 @@ fn new_in(part: &Clause, gone: &Clause, same: bool) -> Option<Span> {
     let mark =
         part.marks.iter().filter(|mark| NEW.contains(&mark.sign)).filter(|mark| !part.starts(mark.at, Sign::Not));
     let span = mark.filter_map(|mark| part.phrase_from(mark.end)).next_back()?;
-    (!frames::is_vague(part, &span)).then(|| part.with_what_it_is_of(span))
+    (!forms::is_vague(part, &span)).then(|| part.with_what_it_is_of(span))
 }
 
 /// The runs of words in capitals that the other part does not have.

@@ -1,3 +1,5 @@
+//! Which written facts say older ones anew.
+
 use super::*;
 use crate::domain::id::FactUid;
 use crate::domain::time::Timestamp;
@@ -44,7 +46,7 @@ fn what_is_written_anew_under_another_key() {
         (("instruction_a", "use red"), ("instruction_b", "use blue"), false),
         (("fact_1", "$100"), ("fact_2", "$120"), false),
         (("shared_fact_0", "x"), ("shared_fact_1", "y"), false),
-        (("rate", "$100"), ("rate_v2", "$100"), false),
+        (("rate", "$100"), ("rate_v2", "$100"), true),
         (("budget", "$50k"), ("budget_note", "Correction: the budget is $60k"), true),
         (("budget", "$50k"), ("venue_note", "Correction: the budget is $60k"), false),
         (("budget", "$50k"), ("team_budget", "the budget is $60k"), false),

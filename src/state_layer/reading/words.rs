@@ -166,6 +166,37 @@ pub(super) fn is_abbreviated(word: &str) -> bool {
     ABBREVIATED.split_whitespace().any(|short| short == word)
 }
 
+impl Word {
+    fn of_value(value: TypedValue, end: usize) -> Self {
+        let plain = plain_text(&value.text);
+        Self {
+            written: String::new(),
+            stem: plain.clone(),
+            plain,
+            start: value.span.start,
+            end,
+            value: Some(value),
+            sign: false,
+            name: false,
+        }
+    }
+
+    /// `opens`: it is the first word of a sentence, where capitals say nothing.
+    fn of_letters(written: &str, start: usize, opens: bool) -> Self {
+        let plain = plain_text(written);
+        let own = plain == "i" || plain.starts_with("i'");
+        let name = written.starts_with(char::is_uppercase) && !opens && (!own || plain == "i");
+        let (stem, end) = (stem(&plain), start + written.len());
+        Self { written: written.to_owned(), stem, plain, start, end, value: None, sign: false, name }
+    }
+
+    fn of_sign(letter: char, start: usize) -> Self {
+        let plain = plain(letter).to_string();
+        let (stem, end) = (String::new(), start + letter.len_utf8());
+        Self { written: plain.clone(), stem, plain, start, end, value: None, sign: true, name: false }
+    }
+}
+
 /// The words of a text.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut typed = values(text).into_iter().peekable();
@@ -175,17 +206,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     while let Some(letter) = text.get(at..).and_then(|rest| rest.chars().next()) {
         if let Some(value) = typed.next_if(|value| value.span.start <= at) {
             let end = value.span.end.max(at + letter.len_utf8());
-            let plain = plain_text(&value.text);
-            found.push(Word {
-                written: String::new(),
-                stem: plain.clone(),
-                plain,
-                start: value.span.start,
-                end,
-                value: Some(value),
-                sign: false,
-                name: false,
-            });
+            found.push(Word::of_value(value, end));
             opens = false;
             at = end;
             continue;
@@ -193,52 +214,20 @@ pub(super) fn words(text: &str) -> Vec<Word> {
         let limit = typed.peek().map_or(text.len(), |value| value.span.start);
         let end = word_end(text, at, limit);
         if end > at {
-            let written = text.get(at..end).unwrap_or_default();
-            let plain = plain_text(written);
-            let own = plain == "i" || plain.starts_with("i'");
-            let name = written.starts_with(char::is_uppercase) && !opens && (!own || plain == "i");
-            found.push(Word {
-                written: written.to_owned(),
-                stem: stem(&plain),
-                plain,
-                start: at,
-                end,
-                value: None,
-                sign: false,
-                name,
-            });
+            found.push(Word::of_letters(text.get(at..end).unwrap_or_default(), at, opens));
             opens = false;
             at = end;
             continue;
         }
         let end = at + letter.len_utf8();
         if letter == '&' {
-            found.push(Word {
-                written: "&".to_owned(),
-                plain: "&".to_owned(),
-                stem: String::new(),
-                start: at,
-                end,
-                value: None,
-                sign: false,
-                name: true,
-            });
+            found.push(Word { sign: false, name: true, ..Word::of_sign(letter, at) });
         }
         if matches!(letter, '.' | ',' | '!' | '?' | ';' | ':' | '\n' | '(' | ')' | '—' | '–' | '-' | '/') {
             let abbreviated =
                 letter == '.' && found.last().is_some_and(|word| word.end == at && is_abbreviated(&word.plain));
             if !abbreviated {
-                let plain = plain(letter).to_string();
-                found.push(Word {
-                    written: plain.clone(),
-                    stem: String::new(),
-                    plain,
-                    start: at,
-                    end,
-                    value: None,
-                    sign: true,
-                    name: false,
-                });
+                found.push(Word::of_sign(letter, at));
                 opens |= matches!(letter, '.' | '!' | '?' | '\n' | ';' | ':');
             }
         }

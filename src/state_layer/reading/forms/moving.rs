@@ -1,6 +1,6 @@
 //! Forms of movement: "moved to X", "go back to X".
 
-use super::{Frame, TOWARDS};
+use super::{Change, TOWARDS};
 use crate::state_layer::language::value::ValueKind;
 use crate::state_layer::reading::Act;
 use crate::state_layer::reading::clause::{Clause, Span};
@@ -8,10 +8,10 @@ use crate::state_layer::reading::lexicon::{Mark, Sign};
 use crate::state_layer::reading::words::Tongue;
 
 /// "go back to X".
-pub(super) fn back(clause: &Clause) -> Option<Frame> {
+pub(super) fn back(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::Back)?;
     let new = clause.phrase_from(mark.end)?;
-    Some(Frame { act: Act::Revert, cue: "revert", new: Some(new), old: None, head: None })
+    Some(Change { act: Act::Revert, cue: "revert", new: Some(new), old: None, head: None })
 }
 
 /// Verbs that tell of a change only with where to: "passou para as 3", not "passei na padaria".
@@ -56,7 +56,7 @@ fn by_how_much(clause: &Clause, at: usize) -> bool {
 }
 
 /// "moved to X"; "changed from Y to X"; "was delayed, it is now X".
-pub(super) fn moved(clause: &Clause) -> Option<Frame> {
+pub(super) fn moved(clause: &Clause) -> Option<Change> {
     let mark = clause.each(Sign::Move).find(|mark| !passes_by(clause, *mark) && !goes_on(clause, *mark))?;
     let from = clause
         .each(Sign::From)
@@ -107,5 +107,5 @@ pub(super) fn moved(clause: &Clause) -> Option<Frame> {
             .find_map(|is| clause.phrase_from(is.end))
     };
     let new = to_typed.or(is_typed).or_else(typed).or_else(worded).or_else(told)?;
-    Some(Frame::set("move", Some(new), from).about(Some(0..clause.words.len())))
+    Some(Change::set("move", Some(new), from).about(Some(0..clause.words.len())))
 }

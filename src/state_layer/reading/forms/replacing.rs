@@ -1,23 +1,23 @@
 //! Forms with an old value: "X instead of Y", "not Y but X", "no longer Y", "swap Y for X".
 
-use super::{Frame, typed_before};
+use super::{Change, typed_before};
 use crate::state_layer::reading::Act;
 use crate::state_layer::reading::clause::Clause;
 use crate::state_layer::reading::lexicon::Sign;
 
 /// "X instead of Y"; "instead of Y, X".
-pub(super) fn instead(clause: &Clause) -> Option<Frame> {
+pub(super) fn instead(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::Instead)?;
     let mut old = clause.phrase_from(mark.end)?;
     let direct = clause.each(Sign::Direct).find(|direct| direct.at > old.start && direct.at <= old.end && mark.at < 2);
     if let Some(direct) = direct {
         old.end = direct.at;
-        return Some(Frame::set("instead_of", clause.phrase_from(direct.end), Some(old)));
+        return Some(Change::set("instead_of", clause.phrase_from(direct.end), Some(old)));
     }
     let kind = clause.kind(old.start);
-    let set = |new| Some(Frame::set("instead_of", Some(new), Some(old.clone())));
+    let set = |new| Some(Change::set("instead_of", Some(new), Some(old.clone())));
     if let Some(over) = clause.first(Sign::Over).filter(|over| over.at < mark.at) {
-        return Some(Frame::set("take_over", clause.phrase_until(over.at), Some(old.clone())));
+        return Some(Change::set("take_over", clause.phrase_until(over.at), Some(old.clone())));
     }
     if mark.at < 2 {
         let rest = old.end..clause.words.len();
@@ -49,7 +49,7 @@ pub(super) fn instead(clause: &Clause) -> Option<Frame> {
 }
 
 /// "X, not Y"; "not Y but X"; "it is not Y, it is X".
-pub(super) fn not_but(clause: &Clause) -> Option<Frame> {
+pub(super) fn not_but(clause: &Clause) -> Option<Change> {
     for mark in clause.each(Sign::Not) {
         let before = mark.at.checked_sub(1).and_then(|at| clause.word(at));
         let after = clause.word(mark.end);
@@ -66,7 +66,7 @@ pub(super) fn not_but(clause: &Clause) -> Option<Frame> {
         if joined && closes && mark.at > 1 && !clause.starts(mark.end, Sign::Move) {
             let until = mark.at - 1;
             let new = kind.and_then(|kind| typed_before(clause, until, kind)).or_else(|| clause.phrase_until(until));
-            return Some(Frame::set("not_but", new, Some(old)));
+            return Some(Change::set("not_but", new, Some(old)));
         }
         // "não é X, é Y"; "not X but Y"; "no es X sino Y".
         let turns = (old.end..clause.words.len().min(old.end + 2)).find(|at| {
@@ -81,7 +81,7 @@ pub(super) fn not_but(clause: &Clause) -> Option<Frame> {
                 || (kind.is_some() && clause.kind(new.start) == kind);
             let negates = clause.starts(mark.end, Sign::Is) || mark.at == 0 || before.is_some_and(|word| !word.sign);
             if says && negates {
-                return Some(Frame::set("not_but", Some(new), Some(old)));
+                return Some(Change::set("not_but", Some(new), Some(old)));
             }
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn not_but(clause: &Clause) -> Option<Frame> {
 }
 
 /// "your $200K is now $140K".
-pub(super) fn now_is(clause: &Clause) -> Option<Frame> {
+pub(super) fn now_is(clause: &Clause) -> Option<Change> {
     let is = clause
         .each(Sign::Is)
         .chain(clause.each(Sign::Move))
@@ -98,11 +98,11 @@ pub(super) fn now_is(clause: &Clause) -> Option<Frame> {
     let kind = clause.kind(old)?;
     let bare = (0..old).all(|at| clause.small(at) || clause.word(at).is_some_and(|word| word.sign));
     let new = (is.end..clause.words.len()).find(|at| clause.kind(*at) == Some(kind))?;
-    bare.then(|| Frame::set("now", Some(new..clause.measured(new)), Some(old..old + 1)))
+    bare.then(|| Change::set("now", Some(new..clause.measured(new)), Some(old..old + 1)))
 }
 
 /// "no longer Y".
-pub(super) fn no_longer(clause: &Clause) -> Option<Frame> {
+pub(super) fn no_longer(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::NoLonger)?;
     let after = clause.phrase_from(mark.end);
     let old = after.or_else(|| clause.phrase_until(mark.at));
@@ -130,14 +130,14 @@ pub(super) fn no_longer(clause: &Clause) -> Option<Frame> {
         return None;
     }
     let act = if new.is_some() { Act::Set } else { Act::Cancel };
-    Some(Frame { act, cue: "no_longer", new, old, head: None })
+    Some(Change { act, cue: "no_longer", new, old, head: None })
 }
 
 /// Prepositions between what is given and what is got.
 const FOR: &[&str] = &["for", "with", "by", "por", "pelo", "pela", "pelos", "pelas", "com", "con"];
 
 /// "swap Y for X"; "troca Y por X".
-pub(super) fn swap(clause: &Clause) -> Option<Frame> {
+pub(super) fn swap(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::Swap)?;
     let aux = |at: usize| {
         at > 0
@@ -153,7 +153,7 @@ pub(super) fn swap(clause: &Clause) -> Option<Frame> {
         let by = (mark.end..clause.words.len().min(mark.end + 4))
             .find(|at| clause.word(*at).is_some_and(|word| FOR.contains(&word.plain.as_str())))?;
         let subject = (0..mark.at).rev().find(|at| !clause.small(*at) && !clause.starts(*at, Sign::Is))? + 1;
-        return Some(Frame::set("swap", clause.phrase_from(by + 1), clause.phrase_until(subject)));
+        return Some(Change::set("swap", clause.phrase_from(by + 1), clause.phrase_until(subject)));
     }
     let joint = (mark.end..clause.words.len())
         .find(|at| clause.word(*at).is_some_and(|word| FOR.contains(&word.plain.as_str())))?;
@@ -168,5 +168,5 @@ pub(super) fn swap(clause: &Clause) -> Option<Frame> {
         return None;
     }
     let old = clause.phrase_from(mark.end).filter(|span| span.end <= joint)?;
-    Some(Frame::set("swap", clause.phrase_from(joint + 1), Some(old.start..joint)))
+    Some(Change::set("swap", clause.phrase_from(joint + 1), Some(old.start..joint)))
 }

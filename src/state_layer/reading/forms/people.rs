@@ -1,13 +1,13 @@
 //! Forms about who does something: somebody leaves, somebody takes over.
 
-use super::Frame;
+use super::Change;
 use crate::state_layer::language::titles::is_title_word;
 use crate::state_layer::reading::Act;
 use crate::state_layer::reading::clause::{Clause, Span};
 use crate::state_layer::reading::lexicon::Sign;
 
 /// "Y has left": what follows may say who comes.
-pub(super) fn leave(clause: &Clause) -> Option<Frame> {
+pub(super) fn leave(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::Leave)?;
     let old = clause.phrase_until(mark.at)?;
     let named = clause.word(old.start)?.name || old.start <= 1;
@@ -29,7 +29,7 @@ pub(super) fn leave(clause: &Clause) -> Option<Frame> {
         at += 1;
     }
     let act = if new.is_some() { Act::Set } else { Act::Cancel };
-    Some(Frame { act, cue: "departure", new, old: Some(old), head: None })
+    Some(Change { act, cue: "departure", new, old: Some(old), head: None })
 }
 
 /// The name that starts here: words in capitals, with what joins them.
@@ -42,11 +42,11 @@ fn name_at(clause: &Clause, start: usize) -> Span {
 }
 
 /// "X takes over from Y"; "X substitui Y".
-pub(super) fn over(clause: &Clause) -> Option<Frame> {
+pub(super) fn over(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::Over)?;
     if clause.word(mark.at).is_some_and(|word| matches!(word.plain.as_str(), "lo" | "la")) {
         // "a Pavel lo reemplaza Inés"
-        return Some(Frame::set("take_over", clause.phrase_from(mark.end), clause.phrase_until(mark.at)));
+        return Some(Change::set("take_over", clause.phrase_from(mark.end), clause.phrase_until(mark.at)));
     }
     if (mark.end..mark.end + 3).any(|at| clause.kind(at).is_some()) {
         return None;
@@ -63,5 +63,5 @@ pub(super) fn over(clause: &Clause) -> Option<Frame> {
         .find_map(|from| clause.phrase_from(from.end))
         .or_else(|| clause.phrase_from(mark.end))
         .filter(|span| span.start >= mark.end && clause.word(span.start).is_some_and(|word| word.name));
-    Some(Frame::set("take_over", Some(new), old).about(Some(mark.end..clause.words.len())))
+    Some(Change::set("take_over", Some(new), old).about(Some(mark.end..clause.words.len())))
 }

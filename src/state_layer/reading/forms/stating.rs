@@ -1,17 +1,17 @@
 //! Forms that give a value: a choice, a correction, "now it is X", "send it to X", "the S is X".
 
-use super::{Frame, TOWARDS, typed_from};
+use super::{Change, TOWARDS, typed_from};
 use crate::state_layer::language::value::ValueKind;
 use crate::state_layer::reading::clause::{Clause, Span};
 use crate::state_layer::reading::lexicon::{Mark, Sign};
 use crate::state_layer::reading::words::Tongue;
 
 /// "we are going with X"; "X it is".
-pub(super) fn chosen(clause: &Clause) -> Option<Frame> {
+pub(super) fn chosen(clause: &Clause) -> Option<Change> {
     let mark = clause.each(Sign::Choose).last()?;
     if clause.word(mark.at).is_some_and(|word| word.plain == "it") {
         let closes = clause.word(mark.end).is_none_or(|word| word.sign);
-        return closes.then(|| Frame::set("choice", clause.phrase_until(mark.at), None));
+        return closes.then(|| Change::set("choice", clause.phrase_until(mark.at), None));
     }
     let is = clause.each(Sign::Is).filter(|is| is.at >= mark.at).last();
     let new = is.and_then(|is| clause.phrase_from(is.end)).or_else(|| {
@@ -23,15 +23,15 @@ pub(super) fn chosen(clause: &Clause) -> Option<Frame> {
             (phrase, typed) => typed.or(phrase),
         }
     })?;
-    Some(Frame::set("choice", Some(new), None))
+    Some(Change::set("choice", Some(new), None))
 }
 
 /// "make that X".
-pub(super) fn made(clause: &Clause) -> Option<Frame> {
+pub(super) fn made(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::Make)?;
     let new = typed_from(clause, mark.end, None).or_else(|| clause.phrase_from(mark.end))?;
     let strong = mark.end - mark.at > 1 || clause.has(&[Sign::Correct]);
-    strong.then(|| Frame::set("correction", Some(new), None))
+    strong.then(|| Change::set("correction", Some(new), None))
 }
 
 /// The value that a sentence gives with "is": typed if there is one, and never the subject itself.
@@ -56,7 +56,7 @@ fn predicate(clause: &Clause) -> Option<(Mark, Span)> {
 }
 
 /// "it is X now"; "from now on X".
-pub(super) fn stated_now(clause: &Clause) -> Option<Frame> {
+pub(super) fn stated_now(clause: &Clause) -> Option<Change> {
     let is_fresh = |now: &Mark| {
         ["new", "nov", "nuev", "latest"]
             .iter()
@@ -64,7 +64,7 @@ pub(super) fn stated_now(clause: &Clause) -> Option<Frame> {
     };
     let now = clause.each(Sign::Now).find(|now| !is_fresh(now)).or(clause.first(Sign::Now))?;
     if let Some((is, span)) = predicate(clause) {
-        return Some(Frame::set("now", Some(span), None).about(Some(0..is.at)));
+        return Some(Change::set("now", Some(span), None).about(Some(0..is.at)));
     }
     // "the new X has …" tells of something else than "the new X is …".
     let fresh = is_fresh(&now);
@@ -76,11 +76,11 @@ pub(super) fn stated_now(clause: &Clause) -> Option<Frame> {
         .or_else(|| clause.each(Sign::To).filter(|to| to.at > 0).filter_map(|to| clause.phrase_from(to.end)).last())
         .or_else(|| clause.phrase_from(now.end))
         .or_else(|| clause.phrase_until(now.at))?;
-    Some(Frame::set("now", Some(new), None))
+    Some(Change::set("now", Some(new), None))
 }
 
 /// "actually X"; "no, it is X".
-pub(super) fn corrected(clause: &Clause) -> Option<Frame> {
+pub(super) fn corrected(clause: &Clause) -> Option<Change> {
     let said_no = clause.starts(0, Sign::Not) && clause.word(1).is_some_and(|word| word.is(','));
     let mark = clause
         .each(Sign::Correct)
@@ -88,12 +88,12 @@ pub(super) fn corrected(clause: &Clause) -> Option<Frame> {
         .last()
         .map_or(if said_no { Some(1) } else { None }, |mark| Some(mark.end))?;
     if let Some((is, span)) = predicate(clause) {
-        return Some(Frame::set("correction", Some(span), None).about(Some(0..is.at)));
+        return Some(Change::set("correction", Some(span), None).about(Some(0..is.at)));
     }
     let new = typed_from(clause, 0, None)
         .or_else(|| clause.each(Sign::To).filter(|to| to.at >= 1).filter_map(|to| clause.phrase_from(to.end)).last())
         .or_else(|| clause.phrase_from(mark + usize::from(clause.word(mark).is_some_and(|word| word.is(',')))))?;
-    Some(Frame::set("correction", Some(new), None))
+    Some(Change::set("correction", Some(new), None))
 }
 
 /// "better" corrects only where it opens: "better make it 5", not "has a better projector".
@@ -106,20 +106,20 @@ fn opens_correction(clause: &Clause, mark: Mark) -> bool {
 }
 
 /// "send it to X"; "use X".
-pub(super) fn directed(clause: &Clause) -> Option<Frame> {
+pub(super) fn directed(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::Direct)?;
     let to = clause.each(Sign::To).filter(|to| to.at >= mark.end).find_map(|to| clause.phrase_from(to.end));
     let new = to.or_else(|| clause.phrase_from(mark.end))?;
-    Some(Frame::set("direct", Some(new), None))
+    Some(Change::set("direct", Some(new), None))
 }
 
 /// "the deadline is X".
-pub(super) fn stated(clause: &Clause) -> Option<Frame> {
+pub(super) fn stated(clause: &Clause) -> Option<Change> {
     let (is, span) = predicate(clause)?;
     // "seremos 9": a verb without a subject.
     let verb = clause.word(is.at).is_some_and(|word| word.plain.starts_with("sere") || word.plain == "somos");
     let subject = subject_after(clause, &span).unwrap_or(0..is.at);
-    (is.at > 0 || verb).then(|| Frame::set("statement", Some(span), None).about(Some(subject)))
+    (is.at > 0 || verb).then(|| Change::set("statement", Some(span), None).about(Some(subject)))
 }
 
 /// The subject where it comes last: "ya son 27 los niños".
@@ -135,7 +135,7 @@ fn subject_after(clause: &Clause, new: &Span) -> Option<Span> {
 
 /// "overtime pays 2x", "the bill comes to $40": a typed value with no verb that the lists have. What somebody did or
 /// what happened is no slot's value.
-pub(in crate::state_layer::reading) fn valued(clause: &Clause) -> Option<Frame> {
+pub(in crate::state_layer::reading) fn valued(clause: &Clause) -> Option<Change> {
     let at = (0..clause.words.len()).find(|at| clause.kind(*at).is_some())?;
     let end = clause.measured(at);
     let others = (end..clause.words.len()).any(|other| clause.kind(other) == clause.kind(at));
@@ -160,7 +160,7 @@ pub(in crate::state_layer::reading) fn valued(clause: &Clause) -> Option<Frame> 
     if others || blocked || opens || of_boss || (happened(clause) && !towards) {
         return None;
     }
-    Some(Frame::set("slot", Some(at..end), None).about(Some(0..clause.words.len())))
+    Some(Change::set("slot", Some(at..end), None).about(Some(0..clause.words.len())))
 }
 
 /// Whether a part tells of a deed or an event: its verb is in the past, or it is what somebody will do.
@@ -191,8 +191,8 @@ fn happened(clause: &Clause) -> bool {
 }
 
 /// "I took the evening shift", "we use the blue one": what somebody begins with, takes or wants.
-pub(super) fn begun(clause: &Clause) -> Option<Frame> {
+pub(super) fn begun(clause: &Clause) -> Option<Change> {
     let mark = clause.each(Sign::Begin).last()?;
     let new = clause.phrase_from(mark.end).map(|span| clause.with_what_it_is_of(span))?;
-    Some(Frame::set("begin", Some(new), None))
+    Some(Change::set("begin", Some(new), None))
 }

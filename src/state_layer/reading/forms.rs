@@ -13,7 +13,7 @@ use crate::state_layer::language::value::ValueKind;
 
 /// One change as a sentence puts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct Change {
     /// What it does.
     pub act: Act,
     /// The class of the words that gave it away.
@@ -26,7 +26,7 @@ pub(super) struct Frame {
     pub head: Option<Span>,
 }
 
-impl Frame {
+impl Change {
     fn set(cue: &'static str, new: Option<Span>, old: Option<Span>) -> Self {
         Self { act: Act::Set, cue, new, old, head: None }
     }
@@ -43,7 +43,7 @@ impl Frame {
 }
 
 /// The forms, the more telling first.
-const FORMS: &[fn(&Clause) -> Option<Frame>] = &[
+const FORMS: &[fn(&Clause) -> Option<Change>] = &[
     replacing::instead,
     replacing::not_but,
     replacing::now_is,
@@ -80,12 +80,12 @@ pub(super) fn is_vague(clause: &Clause, new: &Span) -> bool {
 }
 
 /// The change that a sentence tells of, if it does.
-pub(super) fn of(clause: &Clause) -> Option<Frame> {
+pub(super) fn of(clause: &Clause) -> Option<Change> {
     FORMS
         .iter()
         .find_map(|form| form(clause))
-        .filter(|frame| frame.new.is_some() || frame.act == Act::Cancel)
-        .filter(|frame| frame.new.as_ref().is_none_or(|new| !is_vague(clause, new)))
+        .filter(|change| change.new.is_some() || change.act == Act::Cancel)
+        .filter(|change| change.new.as_ref().is_none_or(|new| !is_vague(clause, new)))
 }
 
 /// The last typed value of a kind before a word.

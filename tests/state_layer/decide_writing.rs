@@ -1,6 +1,7 @@
 //! Writing and observing: what is answered, what is kept, and how a space begins.
 
 use cscp::domain::id::Ids;
+use cscp::domain::time::Timestamp;
 use cscp::state_layer::event::SpaceEvent;
 use cscp::state_layer::fact::{Cause, FactScope, Pointer, Standing};
 use cscp::state_layer::operation::{NamedDependency, NewFact, SpaceAction, SpaceAnswer};
@@ -26,6 +27,20 @@ fn the_first_fact_makes_the_space() {
         (&record.partition, record.revision, record.newest),
         (&Partition::User { owner_id: None }, 1, Some(at(0)))
     );
+}
+
+#[test]
+fn found_a_fact_dated_years_ahead_hid_what_was_written_after_it() {
+    let mut world = World::new();
+    let years = at(0).as_micros() + 400 * 86_400_000_000;
+    let ahead = world.write_one(NewFact { at: Some(Timestamp::from_micros(years)), ..new_fact("a", "later") });
+    assert_eq!(world.write_one(new_fact("b", "now")).at, world.now);
+    let heard = hear(&mut world, "Actually b is tomorrow, not now.");
+    let SpaceAnswer::Observed { reading, .. } = heard else { panic!("{heard:?}") };
+    assert_eq!(reading.at, world.now);
+    // A ruling about it comes after it all the same.
+    world.done(SpaceAction::Delete { uid: ahead.uid.clone(), reason: "wrong".to_owned() });
+    assert!(world.all()[&ahead.uid].is_deleted());
 }
 
 #[test]

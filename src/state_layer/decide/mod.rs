@@ -27,6 +27,9 @@ pub const MAX_ITEMS: usize = 500;
 /// The most wider spaces of one space.
 pub const MAX_WIDER: usize = 16;
 
+/// How far apart the clocks of a caller and of the database may be, in microseconds.
+const CLOCKS_APART: i64 = 300 * 1_000_000;
+
 /// What a decision goes by beside the space.
 #[derive(Debug)]
 pub struct SpaceRules<'a> {
@@ -133,10 +136,12 @@ impl Deciding<'_, '_> {
         }
     }
 
-    /// The present, or just after the newest statement: what was given no time comes after all that is there.
+    /// The present, or just after the newest statement: what was given no time comes after all that is there. But not
+    /// after what was dated ahead of the present by more than clocks are apart: it would be hidden until then.
     fn next_time(&self, after: Option<Timestamp>) -> Timestamp {
-        let newest = self.space.record.as_ref().and_then(|record| record.newest).max(after);
-        let next = newest.map(|newest| Timestamp::from_micros(newest.as_micros().saturating_add(1)));
+        let newest = self.space.record.as_ref().and_then(|record| record.newest);
+        let apart = newest.filter(|newest| newest.as_micros().saturating_sub(self.now.as_micros()) <= CLOCKS_APART);
+        let next = apart.max(after).map(|latest| Timestamp::from_micros(latest.as_micros().saturating_add(1)));
         next.map_or(self.now, |next| next.max(self.now))
     }
 }

@@ -37,11 +37,17 @@ impl Deciding<'_, '_> {
     }
 
     fn ruled(&mut self, verdict: Verdict, reason: &str, uid: &FactUid) -> Result<SpaceAnswer, SpaceRefusal> {
-        let at = self.next_time(None);
+        let at = self.next_time(self.last_change(uid));
         let ruling = self.ruling(verdict, reason, at);
         let ruled = SpaceEvent::Ruled { space_id: self.space_id.clone(), ruling: ruling.clone() };
         let effects = self.fold(vec![ruled], vec![Statement::Ruling(ruling)], std::slice::from_ref(uid))?;
         Ok(SpaceAnswer::Facts { facts: self.facts(std::slice::from_ref(uid)), effects })
+    }
+
+    /// When a fact was stated or last changed, be that ahead of the present: a ruling about it comes after that.
+    fn last_change(&self, uid: &FactUid) -> Option<Timestamp> {
+        let fact = self.space.facts.get(uid)?;
+        fact.history.iter().map(|change| change.at).chain([fact.at]).max()
     }
 
     fn ruling(&mut self, verdict: Verdict, reason: &str, at: Timestamp) -> Ruling {

@@ -13,6 +13,7 @@ use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, read_of, unexpected};
 use crate::http::v1::parts::printable;
+use crate::state_layer::decide::MAX_WIDER;
 use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
 use crate::state_layer::space::{Access, Identity, Partition};
 use crate::storage::Scope;
@@ -22,7 +23,7 @@ const GET: Endpoint = Endpoint::get("/v1/fact-spaces/{fact_space}", &[Scope::Fac
 const DELETE: Endpoint = Endpoint::delete("/v1/fact-spaces/{fact_space}", &[Scope::FactWrite]);
 const IDENTITY: Endpoint = Endpoint::put("/v1/fact-spaces/{fact_space}/identity", &[Scope::FactWrite]);
 
-/// The most wider partitions, audiences and permissions.
+/// The most audiences and permissions.
 const MANY: usize = 32;
 /// The longest name of somebody or something.
 const NAME: usize = 256;
@@ -126,8 +127,8 @@ impl Wire for PutWire {
 async fn describe(call: Call, PathId(id): PathId, body: Body<PutWire>) -> Result<Reply, Problem> {
     let wire = body.typed;
     let wider = wire.wider.unwrap_or_default();
-    if wider.len() > MANY {
-        return Err(Problem::invalid("/wider", format!("must hold at most {MANY}")));
+    if wider.len() > MAX_WIDER {
+        return Err(Problem::invalid("/wider", format!("must hold at most {MAX_WIDER}")));
     }
     let action = SpaceAction::Describe {
         partition: wire.partition.map(|Object(partition)| partition.partition()).transpose()?,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cues::{ASIDE, REPLACED, begins};
 use super::dead::DeadValues;
-use super::said::{Said, spaced, words};
+use super::said::{Said, Word, spaced, words};
 use crate::state_layer::language::terms::sentences;
 
 /// A text without its asides: what it says now.
@@ -59,21 +59,20 @@ fn clean_sentence(sentence: &str, dead: &DeadValues<'_>, is_fact: bool) -> Optio
         if span.end <= from {
             continue;
         }
-        let start = cue_before(&said, &span)?;
+        let start = cue_before(&said.words, &span)?;
         out.push_str(sentence.get(from..start.max(from)).unwrap_or_default());
         from = span.end;
     }
     out.push_str(sentence.get(from..).unwrap_or_default());
-    // What is left must still say something.
-    (words(&out).len() >= 2).then_some(out)
+    // What is left must still say something; of a fact, whose key says what it is about, one word does.
+    (words(&out).len() >= if is_fact { 1 } else { 2 }).then_some(out)
 }
 
 /// Where the words begin that say of the value after them that it was replaced.
-fn cue_before(said: &Said<'_>, span: &Range<usize>) -> Option<usize> {
+pub(super) fn cue_before(words: &[Word], span: &Range<usize>) -> Option<usize> {
     const ARTICLES: &[&str] =
         &["the", "a", "an", "our", "my", "o", "os", "as", "um", "uma", "el", "la", "los", "las", "un", "una"];
-    let before = said.words.iter().take_while(|word| word.span.end <= span.start).count();
-    let row = said.words.get(..before)?;
+    let row = words.get(..words.partition_point(|word| word.span.end <= span.start))?;
     let row = match row.split_last() {
         Some((last, rest)) if ARTICLES.contains(&last.form.as_str()) => rest,
         _ => row,
@@ -81,7 +80,7 @@ fn cue_before(said: &Said<'_>, span: &Range<usize>) -> Option<usize> {
     (1..=3)
         .rev()
         .filter_map(|length| row.get(row.len().checked_sub(length)?..))
-        .find(|cue| REPLACED.contains(&spaced(cue).trim()))
+        .find(|cue| REPLACED.contains(spaced(cue).trim()))
         .and_then(|cue| cue.first())
         .map(|word| word.span.start)
 }

@@ -1,10 +1,32 @@
 //! Words that say how a sentence of a conversation is meant, in three languages, folded. They are looked for as whole
 //! words, in a row of words between single spaces.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Phrases, parted when they are first needed.
-pub(super) type Phrases = LazyLock<Vec<&'static str>>;
+/// A list of phrases, read when it is first needed.
+pub(super) type Phrases = LazyLock<Table>;
+
+/// Phrases by their first word.
+#[derive(Debug)]
+pub(super) struct Table(HashMap<&'static str, Vec<&'static str>>);
+
+impl Table {
+    /// All of them, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'static str> {
+        self.0.values().flatten().copied()
+    }
+
+    /// Whether this is one of them.
+    pub(super) fn contains(&self, phrase: &str) -> bool {
+        self.starting(phrase).any(|known| known == phrase)
+    }
+
+    fn starting(&self, row: &str) -> impl Iterator<Item = &'static str> {
+        let first = row.split(' ').next().unwrap_or_default();
+        self.0.get(first).into_iter().flatten().copied()
+    }
+}
 
 /// What did not happen and is not decided.
 pub(super) static IMAGINED: Phrases = LazyLock::new(|| {
@@ -136,9 +158,9 @@ pub(super) static ASIDE: Phrases = LazyLock::new(|| {
 pub(super) static OF_THE_MESSAGE: Phrases = LazyLock::new(|| {
     parted(
         "note|noted|update|fyi|reminder|confirm|confirming|confirmed|just|please|ok|okay|so|based|\
-     currently|current|requirement|also|policy|base|fact|status|correction|actual|value|actually|\
+     currently|also|correction|value|actually|\
      nota|anotado|atualizacao|lembrete|confirmo|confirmando|confirmado|por|favor|entao|tambem|\
-     correcao|valor|atual|actualizacion|recordatorio|entonces|tambien|correccion",
+     correcao|valor|actualizacion|recordatorio|entonces|tambien|correccion",
     )
 });
 
@@ -150,26 +172,25 @@ pub(super) static POINTING: Phrases = LazyLock::new(|| {
     )
 });
 
-fn parted(list: &'static str) -> Vec<&'static str> {
-    list.split('|').collect()
+fn parted(list: &'static str) -> Table {
+    let mut table: HashMap<&str, Vec<&str>> = HashMap::new();
+    for phrase in list.split('|') {
+        table.entry(phrase.split(' ').next().unwrap_or_default()).or_default().push(phrase);
+    }
+    Table(table)
 }
 
 /// Whether a row of words between spaces holds one of these phrases.
-pub(super) fn holds(row: &str, phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| {
-        row.match_indices(phrase).any(|(at, _)| {
-            row.get(..at).is_some_and(|before| before.ends_with(' '))
-                && row.get(at + phrase.len()..).is_some_and(|after| after.starts_with(' '))
-        })
-    })
+pub(super) fn holds(row: &str, phrases: &Table) -> bool {
+    let starts = row.match_indices(' ').map(|(at, space)| at + space.len());
+    starts.filter_map(|at| row.get(at..)).any(|rest| begins(rest, phrases).is_some())
 }
 
 /// The longest of these phrases that a row of words begins with.
-pub(super) fn begins<'p>(row: &str, phrases: &[&'p str]) -> Option<&'p str> {
+pub(super) fn begins(row: &str, phrases: &Table) -> Option<&'static str> {
     let row = row.strip_prefix(' ').unwrap_or(row);
-    let fits =
-        |phrase: &&&'p str| row.strip_prefix(**phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
-    phrases.iter().filter(fits).max_by_key(|phrase| phrase.len()).copied()
+    let fits = |phrase: &&str| row.strip_prefix(*phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    phrases.starting(row).filter(fits).max_by_key(|phrase| phrase.len())
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::clean::core_text;
+use super::clean::{core_text, cue_before};
 use super::said::{Word, carries_meaning, words};
 use super::stems::{Stem, Stems};
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::tags::tagged;
 use crate::state_layer::language::terms::sentences;
-use crate::state_layer::language::value::{ValueKind, values};
+use crate::state_layer::language::value::{TypedValue, ValueKind, values};
 
 /// The most dead values that are looked for in one pack; those of the most relevant facts come first.
 const MAX_DEAD: usize = 2048;
@@ -146,7 +146,7 @@ impl<'a> DeadValues<'a> {
         let mut topic = format!("{key} {} {} {}", old_key.unwrap_or_default(), now.forms.join(" "), tag.body);
         tag.title.iter().for_each(|title| topic.extend([" ", title]));
         let index = self.note(Because::Replaced, topic);
-        self.add_phrases(index, tag.body, &now.forms);
+        self.add_phrases(index, tag.body, now);
         let gone: Vec<Figure> = old_figures.into_iter().filter(|figure| !now.figures.contains(figure)).collect();
         self.add_figures(index, tag.body, gone);
         self.add_names(index, tag.body, &now.forms);
@@ -165,7 +165,7 @@ impl<'a> DeadValues<'a> {
             return;
         }
         let index = self.note(Because::Withheld, body.to_owned());
-        self.add_phrases(index, body, &[]);
+        self.add_phrases(index, body, &Now::new(""));
         self.add_figures(index, body, figures(body));
     }
 
@@ -193,7 +193,8 @@ impl<'a> DeadValues<'a> {
     /// keys of their own, give no values of one kind and share few words.
     fn is_related(&self, (key, old_key): (&str, Option<&str>), old: (&[Word], &[Figure]), now: &Now) -> bool {
         let lineage = old_key.is_none_or(|old_key| base_key(old_key) == base_key(key));
-        if lineage || old.1.iter().any(|(kind, _)| now.figures.iter().any(|(other, _)| other == kind)) {
+        if lineage || old.1.iter().any(|(kind, _)| now.figures.iter().chain(&now.named).any(|(other, _)| other == kind))
+        {
             return true;
         }
         let stems: BTreeSet<Stem> = now.forms.iter().filter_map(|form| self.stems.of(form)).collect();
@@ -202,13 +203,13 @@ impl<'a> DeadValues<'a> {
     }
 
     /// Notes the sentences of a dead text as phrases, with and without its asides.
-    fn add_phrases(&mut self, index: usize, body: &str, now: &[String]) {
+    fn add_phrases(&mut self, index: usize, body: &str, now: &Now) {
         let core = core_text(body);
         let aside = (core != body).then_some(core.as_str());
         for sentence in sentences(body).into_iter().chain(aside.into_iter().flat_map(sentences)).chain(labelled(body)) {
             let phrase: Vec<Word> = words(sentence).into_iter().take(MAX_WORDS).collect();
             let forms = forms(&phrase);
-            let Some(first) = forms.first().filter(|_| !contains(now, &forms)).cloned() else { continue };
+            let Some(first) = forms.first().filter(|_| !now.says(&forms)).cloned() else { continue };
             let meaning = forms.iter().filter(|form| carries_meaning(form)).count();
             let marked = forms.iter().any(|form| is_marked(form));
             if meaning == 0 && forms.len() < 3 && !forms.iter().any(|form| has_digit(form)) {
@@ -276,13 +277,31 @@ impl<'a> DeadValues<'a> {
 
 /// What stands in the place of a dead value.
 struct Now {
+    words: Vec<Word>,
     forms: Vec<String>,
     figures: BTreeSet<Figure>,
+    /// Figures that it names only to say that they were replaced.
+    named: BTreeSet<Figure>,
 }
 
 impl Now {
     fn new(text: &str) -> Self {
-        Self { forms: forms(&words(text)), figures: figures(text).into_iter().collect() }
+        let words = words(text);
+        let typed: Vec<TypedValue> = values(text).into_iter().filter(|value| value.kind != ValueKind::Word).collect();
+        let of_kind = |kind: ValueKind| typed.iter().filter(|value| value.kind == kind).count();
+        let (mut figures, mut named) = (BTreeSet::new(), BTreeSet::new());
+        for value in &typed {
+            let replaced = of_kind(value.kind) > 1 && cue_before(&words, &value.span).is_some();
+            if replaced { &mut named } else { &mut figures }.insert((value.kind, value.canonical.clone()));
+        }
+        Self { forms: forms(&words), words, figures, named }
+    }
+
+    /// Whether it still says a phrase: not only to say that it was replaced.
+    fn says(&self, phrase: &[String]) -> bool {
+        let found = self.forms.windows(phrase.len().max(1)).enumerate().filter(|(_, window)| *window == phrase);
+        let mut spans = found.filter_map(|(at, _)| self.words.get(at).map(|word| word.span.start..word.span.end));
+        spans.any(|span| self.words.len() == phrase.len() || cue_before(&self.words, &span).is_none())
     }
 }
 
@@ -311,10 +330,6 @@ fn labelled(body: &str) -> Option<&str> {
 
 pub(super) fn forms(words: &[Word]) -> Vec<String> {
     words.iter().map(|word| word.form.clone()).collect()
-}
-
-fn contains(row: &[String], phrase: &[String]) -> bool {
-    !phrase.is_empty() && row.windows(phrase.len()).any(|window| window == phrase)
 }
 
 fn has_digit(form: &str) -> bool {

@@ -80,7 +80,7 @@ impl DeadValues<'_> {
             let place = Place::new(said, value.span.clone());
             let is_dead = |index: &usize| match self.because(*index) {
                 Some(Because::Replaced) => sure || place.is_about(self.topic(*index)),
-                Some(Because::Withheld) => !shared && place.is_about(self.topic(*index)),
+                Some(Because::Withheld) => !shared && (is_name(&figure) || place.is_about(self.topic(*index))),
                 None => false,
             };
             if leads.iter().any(|index| counts(*index) && is_dead(index)) {
@@ -109,4 +109,9 @@ fn is_specific((kind, canonical): &Figure) -> bool {
         ValueKind::Date => canonical.bytes().any(|byte| byte.is_ascii_digit()),
         ValueKind::Time | ValueKind::Duration | ValueKind::Number | ValueKind::Word => false,
     }
+}
+
+/// Whether a value names one thing and no other.
+fn is_name((kind, _): &Figure) -> bool {
+    matches!(kind, ValueKind::Code | ValueKind::Contact)
 }

@@ -27,11 +27,11 @@ pub(super) struct Shown<'a> {
 pub(super) struct Gated<'a> {
     /// Facts that stand.
     pub facts: Vec<Shown<'a>>,
-    /// Superseded facts, if they were asked for.
+    /// Superseded facts, if they were asked for, the newest first.
     pub superseded: Vec<Shown<'a>>,
     /// Items of the working set, the most urgent first.
     pub items: Vec<(&'a WorkingItem, String)>,
-    /// Texts that are not shown and must not be quoted.
+    /// Texts that are not shown and must not be quoted, sorted.
     pub withheld: Vec<String>,
     /// Names and reasons of what is left out.
     pub omitted: Vec<(String, Omission)>,
@@ -68,8 +68,10 @@ pub(super) fn gate<'a>(
     for pointer in &request.include {
         include(pointer, request, &mut gated)?;
     }
+    gated.superseded.sort_by(|a, b| (b.fact.at, &a.fact.key, &a.text).cmp(&(a.fact.at, &b.fact.key, &b.text)));
     gated.omitted.extend(sources.denied.iter().map(|uid| (uid.as_str().to_owned(), Omission::NotPermitted)));
     items(request, sources, order, &mut gated);
+    gated.withheld.sort_unstable();
     Ok(gated)
 }
 

@@ -84,6 +84,10 @@ impl Order {
             for contest in &shown.fact.contested {
                 let Some(by) = places.get(&contest.by).copied().filter(|by| *by != place) else { continue };
                 if contest.cue == EQUALS {
+                    // A conclusion that fell is nobody's position any more.
+                    if self.class(place) == Placed::Review || self.class(by) == Placed::Review {
+                        continue;
+                    }
                     groups.entry(place).or_default().insert(by);
                     groups.entry(by).or_default().insert(place);
                 } else if facts.get(by).is_some_and(|by| (by.fact.at, &by.text) > (shown.fact.at, &shown.text)) {

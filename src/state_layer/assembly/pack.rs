@@ -160,7 +160,7 @@ impl Draft<'_> {
 
     /// Conclusions to recompute, each with what stands now in the place of its ground.
     fn review(&self, admission: &mut Admission, review: &[usize], done: &mut BTreeSet<usize>) {
-        let successors = Successors::new(&self.gated.facts);
+        let successors = Successors::new(&self.gated.facts, &self.order.by_relevance);
         done.extend(review.iter().copied());
         for place in review {
             let Some(shown) = self.shown(*place) else { continue };
@@ -252,9 +252,7 @@ impl Draft<'_> {
     }
 
     fn superseded(&self, admission: &mut Admission) {
-        let mut old: Vec<&Shown<'_>> = self.gated.superseded.iter().collect();
-        old.sort_by(|a, b| (b.fact.at, &a.fact.key, &a.text).cmp(&(a.fact.at, &b.fact.key, &b.text)));
-        for shown in old {
+        for shown in &self.gated.superseded {
             let line =
                 Line::new(self.counter, &format!("[superseded] {}: {}", flat(&shown.fact.key), flat(&shown.text)));
             admission.offer(Part::Superseded, Entry::of(line, shown.fact));

@@ -64,14 +64,18 @@ pub(super) struct Successors<'s> {
 }
 
 impl<'s> Successors<'s> {
-    /// From the facts that stand.
-    pub(super) fn new(facts: &'s [Shown<'_>]) -> Self {
+    /// From the facts that stand, in this order: of two that claim the place of one, the first has it.
+    pub(super) fn new(facts: &'s [Shown<'_>], order: &[usize]) -> Self {
         let mut found = Self::default();
-        for (place, shown) in facts.iter().enumerate() {
-            found.by_uid.insert(&shown.fact.uid, place);
-            found.by_uid.extend(shown.fact.superseded.iter().map(|uid| (uid, place)));
-            found.by_uid.extend(shown.fact.former.iter().map(|former| (&former.uid, place)));
-            found.by_words.extend(shown.fact.former.iter().map(|former| (forms(&former.text), place)));
+        for place in order {
+            let Some(Shown { fact, .. }) = facts.get(*place) else { continue };
+            let gone = fact.superseded.iter().chain(fact.former.iter().map(|former| &former.uid));
+            for uid in std::iter::once(&fact.uid).chain(gone) {
+                found.by_uid.entry(uid).or_insert(*place);
+            }
+            for former in &fact.former {
+                found.by_words.entry(forms(&former.text)).or_insert(*place);
+            }
         }
         found
     }

@@ -58,7 +58,7 @@ impl<'a> Printed<'a> {
         stems.iter().filter(|stem| self.stems.contains_key(*stem)).count()
     }
 
-    /// Whether one line says already what a sentence says: three quarters of its words and all of its values.
+    /// Whether one line says already what a sentence says: all of its values, and all but one in eight of its words.
     fn says(&self, said: &Said<'_>) -> bool {
         let meant = self.meant(said);
         let mut overlap: HashMap<usize, usize> = HashMap::new();
@@ -74,7 +74,7 @@ impl<'a> Printed<'a> {
                 .is_some_and(|(text, line)| figures.is_subset(line.get_or_init(|| figures_of(&values(text)))))
         };
         meant == 0 && figures.is_empty()
-            || overlap.into_iter().any(|(place, shared)| shared * 4 >= meant * 3 && covers(place))
+            || overlap.into_iter().any(|(place, shared)| shared * 8 >= meant * 7 && covers(place))
     }
 }
 
@@ -157,7 +157,8 @@ fn asked_for(texts: &[&str], mut belongs: Vec<Belongs>, against: &Against<'_>) -
         asked.iter().filter(|stem| inside.clone().any(|(stems, _)| stems.contains(*stem))).count()
     };
     let main = shared(Belongs::Main).max(against.printed.shared(&asked));
-    let exploring = holds(&super::said::spaced(&words(against.query)), &EXPLORING);
+    let query = super::said::spaced(&words(against.query));
+    let exploring = holds(&query, &EXPLORING) || holds(&query, &IMAGINED);
     let back: Vec<bool> = belongs
         .iter()
         .map(|belongs| match belongs {

@@ -1,5 +1,7 @@
 //! Facts: the full schema of the specification (layer 2), and how a fact stands.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -297,10 +299,16 @@ impl Fact {
     /// The value as text: a string as it is, anything else as compact JSON.
     #[must_use]
     pub fn text(&self) -> String {
+        self.words().into_owned()
+    }
+
+    /// The same without a copy, where the value is a text.
+    #[must_use]
+    pub fn words(&self) -> Cow<'_, str> {
         match &self.value {
-            Value::String(text) => text.clone(),
-            Value::Null => String::new(),
-            other => other.to_string(),
+            Value::String(text) => Cow::Borrowed(text),
+            Value::Null => Cow::Borrowed(""),
+            other => Cow::Owned(other.to_string()),
         }
     }
 

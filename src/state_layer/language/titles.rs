@@ -1,6 +1,9 @@
 //! Words that name a function or a level in an organisation, in plain letters, and how a text names one in passing:
 //! `Per the CEO, …`, `segundo o diretor`, `según la gerente`.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::folding::plain_text;
 
 /// Function and level words, sorted.
@@ -71,11 +74,15 @@ const PASSING_ON: &[&str] = &[
     "word from",
 ];
 
+/// How much of a text is looked at for whose word it passes on.
+const MAX_OPENING: usize = 120;
+
+static TITLES: LazyLock<HashSet<&str>> = LazyLock::new(|| TITLE_WORDS.split_whitespace().collect());
+
 /// Whether a word, in plain letters, names a function or a level.
 #[must_use]
 pub fn is_title_word(word: &str) -> bool {
-    let known = |word: &str| TITLE_WORDS.split_whitespace().any(|title| title == word);
-    known(word) || (word.len() > 4 && word.strip_suffix('s').is_some_and(known))
+    TITLES.contains(word) || (word.len() > 4 && word.strip_suffix('s').is_some_and(|one| TITLES.contains(one)))
 }
 
 /// The same for a word as it is written.
@@ -93,7 +100,12 @@ pub fn is_title(phrase: &str) -> bool {
 /// The title on whose word a text is said to rest, if it opens with one.
 #[must_use]
 pub fn passed_on(text: &str) -> Option<String> {
-    let opening: String = text.chars().take(120).collect();
+    // Few texts begin like that, and this is asked of many.
+    let first = plain_text(text.split_whitespace().next().filter(|word| word.len() <= MAX_OPENING)?);
+    if !PASSING_ON.iter().any(|phrase| phrase.split(' ').next() == Some(first.as_str())) {
+        return None;
+    }
+    let opening: String = text.chars().take(MAX_OPENING).collect();
     let words: Vec<&str> = opening.split_whitespace().take(12).collect();
     let plain: Vec<String> = words.iter().map(|word| plain_text(word)).collect();
     let rest = PASSING_ON.iter().filter_map(|phrase| after(&plain, phrase)).max()?;

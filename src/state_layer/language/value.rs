@@ -104,6 +104,13 @@ pub fn values(text: &str) -> Vec<TypedValue> {
     found
 }
 
+/// Words that name a value without a digit, in plain letters, for weekdays and numbers.
+pub fn words_for(kind: ValueKind, form: &str) -> impl Iterator<Item = &'static str> {
+    let weekday = form.strip_prefix("weekday-").filter(|_| kind == ValueKind::Date);
+    let number = (kind == ValueKind::Number).then_some(form);
+    dates::weekdays_of(weekday).chain(number::words_of(number))
+}
+
 #[cfg(test)]
 #[path = "value_tests.rs"]
 mod tests;

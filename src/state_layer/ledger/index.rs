@@ -72,24 +72,42 @@ pub(super) struct Index {
     uids: Vec<FactUid>,
     sorted: usize,
     later: BTreeMap<FactUid, u32>,
-    /// Hash, time for past names and nothing for others, fact.
-    entries: BTreeSet<(u64, i64, u32)>,
+    /// By names and links: what any step looks at.
+    names: BTreeSet<Entry>,
+    /// By the words of keys and values: what only a written fact looks at, made when the first one does.
+    words: Option<BTreeSet<Entry>>,
 }
+
+/// Hash, time for past names and nothing for others, fact.
+type Entry = (u64, i64, u32);
 
 impl Index {
     /// An index of facts as they stand.
     pub(super) fn of(facts: &BTreeMap<FactUid, Fact>) -> Self {
-        let mut entries = Vec::with_capacity(facts.len() * 6);
+        let mut names = Vec::with_capacity(facts.len() * 2);
         for (slot, fact) in (0..u32::MAX).zip(facts.values()) {
-            each_entry(fact, |hash, at| entries.push((hash, at, slot)));
+            each_name(fact, |hash, at| names.push((hash, at, slot)));
         }
-        entries.sort_unstable();
         Self {
             uids: facts.keys().cloned().collect(),
             sorted: facts.len(),
             later: BTreeMap::new(),
-            entries: entries.into_iter().collect(),
+            names: names.into_iter().collect(),
+            words: None,
         }
+    }
+
+    /// Makes sure that facts are found by their words too. They are those that the index knows.
+    pub(super) fn by_words(&mut self, facts: &BTreeMap<FactUid, Fact>) {
+        if self.words.is_some() {
+            return;
+        }
+        let mut words = Vec::with_capacity(facts.len() * 6);
+        for fact in facts.values() {
+            let slot = self.slot(&fact.uid);
+            each_word(fact, |hash| words.push((hash, 0, slot)));
+        }
+        self.words = Some(words.into_iter().collect());
     }
 
     fn slot(&mut self, uid: &FactUid) -> u32 {
@@ -109,44 +127,52 @@ impl Index {
     /// Takes a fact in as it stands.
     pub(super) fn add(&mut self, fact: &Fact) {
         let slot = self.slot(&fact.uid);
-        let entries = &mut self.entries;
-        each_entry(fact, |hash, at| {
-            entries.insert((hash, at, slot));
+        each_name(fact, |hash, at| {
+            self.names.insert((hash, at, slot));
         });
+        if let Some(words) = &mut self.words {
+            each_word(fact, |hash| {
+                words.insert((hash, 0, slot));
+            });
+        }
     }
 
     /// Forgets a fact as it stands.
     pub(super) fn remove(&mut self, fact: &Fact) {
         let slot = self.slot(&fact.uid);
-        let entries = &mut self.entries;
-        each_entry(fact, |hash, at| {
-            entries.remove(&(hash, at, slot));
+        each_name(fact, |hash, at| {
+            self.names.remove(&(hash, at, slot));
         });
+        if let Some(words) = &mut self.words {
+            each_word(fact, |hash| {
+                words.remove(&(hash, 0, slot));
+            });
+        }
     }
 
-    fn of_hash(&self, hash: u64) -> impl Iterator<Item = (i64, &FactUid)> {
-        self.entries
+    fn found<'a>(
+        &'a self,
+        entries: &'a BTreeSet<Entry>,
+        hash: u64,
+    ) -> impl DoubleEndedIterator<Item = (i64, &'a FactUid)> {
+        entries
             .range((hash, i64::MIN, 0)..=(hash, i64::MAX, u32::MAX))
             .filter_map(|(_, at, slot)| Some((*at, self.uids.get(usize::try_from(*slot).ok()?)?)))
     }
 
-    /// The facts filed under a text; some may be filed there by chance.
+    /// The facts filed under a name or a link; some may be filed there by chance.
     pub(super) fn of_text(&self, facet: Facet, text: &str) -> impl Iterator<Item = &FactUid> {
-        self.of_hash(Hashed::new(facet).text(text).get()).map(|(_, uid)| uid)
+        self.found(&self.names, Hashed::new(facet).text(text).get()).map(|(_, uid)| uid)
     }
 
-    /// The facts filed under a hash; some may be filed there by chance.
-    pub(super) fn of_hashed(&self, hashed: Hashed) -> impl Iterator<Item = &FactUid> {
-        self.of_hash(hashed.get()).map(|(_, uid)| uid)
+    /// The facts filed under words, after [`Index::by_words`]; some may be filed there by chance.
+    pub(super) fn of_words(&self, hashed: Hashed) -> impl Iterator<Item = &FactUid> {
+        self.words.iter().flat_map(move |words| self.found(words, hashed.get())).map(|(_, uid)| uid)
     }
 
     /// Facts of a name that no longer stand, the latest first.
     pub(super) fn past(&self, facet: Facet, name: &str) -> impl Iterator<Item = (i64, &FactUid)> {
-        let hash = Hashed::new(facet).text(name).get();
-        self.entries
-            .range((hash, i64::MIN, 0)..=(hash, i64::MAX, u32::MAX))
-            .rev()
-            .filter_map(|(_, at, slot)| Some((*at, self.uids.get(usize::try_from(*slot).ok()?)?)))
+        self.found(&self.names, Hashed::new(facet).text(name).get()).rev()
     }
 
     /// The facts that depend on a fact and stand, in no order of meaning.
@@ -174,7 +200,7 @@ fn waiting(fact: &Fact) -> impl Iterator<Item = &str> {
         .map(|dependency| dependency.pointer.0.as_str())
 }
 
-fn each_entry(fact: &Fact, mut file: impl FnMut(u64, i64)) {
+fn each_name(fact: &Fact, mut file: impl FnMut(u64, i64)) {
     let of = |facet: Facet, text: &str| Hashed::new(facet).text(text).get();
     if let Standing::Superseded { .. } = fact.standing {
         let at = fact.at.as_micros();
@@ -203,6 +229,11 @@ fn each_entry(fact: &Fact, mut file: impl FnMut(u64, i64)) {
     for contest in &fact.contested {
         file(of(Facet::Contester, contest.by.as_str()), 0);
     }
-    writing::each_kinship(&fact.key, |hashed| file(hashed.get(), 0));
-    inferring::each_mark(fact, |hashed| file(hashed.get(), 0));
+}
+
+fn each_word(fact: &Fact, mut file: impl FnMut(u64)) {
+    if fact.is_valid() {
+        writing::each_kinship(&fact.key, |hashed| file(hashed.get()));
+        inferring::each_mark(fact, |hashed| file(hashed.get()));
+    }
 }

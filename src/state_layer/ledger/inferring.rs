@@ -196,7 +196,7 @@ impl Ledger {
         let mut found: Vec<&Fact> = Vec::new();
         for pair in words.windows(2) {
             let Some(hashed) = opening(pair.first().copied(), pair.get(1).copied()) else { continue };
-            let filed: Vec<&FactUid> = self.index.of_hashed(hashed).take(COMMON + 1).collect();
+            let filed: Vec<&FactUid> = self.index.of_words(hashed).take(COMMON + 1).collect();
             for uid in filed.iter().copied().filter(|_| filed.len() <= COMMON) {
                 let Some(base) = self.facts.get(uid) else { continue };
                 let quoted = folded(base.text().trim());
@@ -217,7 +217,7 @@ impl Ledger {
         wanted.extend(followed(&own).iter().map(|number| Hashed::new(Facet::Value).text(number)));
         let mut candidates: Vec<&Fact> = Vec::new();
         for hashed in wanted {
-            let filed: Vec<&FactUid> = self.index.of_hashed(hashed).take(COMMON + 1).collect();
+            let filed: Vec<&FactUid> = self.index.of_words(hashed).take(COMMON + 1).collect();
             if filed.len() <= COMMON {
                 let known = filed.into_iter().filter_map(|uid| self.facts.get(uid));
                 candidates.extend(known.filter(|base| may_be_base(base, fact)));

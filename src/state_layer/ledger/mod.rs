@@ -21,7 +21,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::authority::AuthorityOrder;
 use super::fact::Fact;
-use super::reading::Prepared;
 use super::statement::Statement;
 use crate::domain::id::FactUid;
 use index::Index;
@@ -47,8 +46,6 @@ pub struct Ledger {
     before: BTreeMap<FactUid, Option<Fact>>,
     /// Where chains lead, remembered so that long ones are walked once.
     shortcuts: BTreeMap<FactUid, FactUid>,
-    /// Facts as the rules of reading compare them, kept until they change.
-    prepared: BTreeMap<FactUid, Prepared>,
 }
 
 impl PartialEq for Ledger {

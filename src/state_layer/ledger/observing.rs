@@ -7,7 +7,7 @@ use super::{Ledger, LedgerRules};
 use crate::domain::id::FactUid;
 use crate::state_layer::fact::{Cause, Contest, Fact, FactScope, Source, Standing};
 use crate::state_layer::language::folding::plain_text;
-use crate::state_layer::reading::{Bearing, Prepared, Reading, bearings_among};
+use crate::state_layer::reading::{Bearing, Reading, bearings};
 
 /// The source kind of facts made from utterances.
 pub(super) const OBSERVATION: &str = "observation";
@@ -20,18 +20,9 @@ impl Ledger {
         if reading.claims.is_empty() {
             return;
         }
-        for fact in self.facts.values().filter(|fact| fact.is_valid()) {
-            if !self.prepared.contains_key(&fact.uid) {
-                self.prepared.insert(fact.uid.clone(), Prepared::of(fact));
-            }
-        }
-        let facts: Vec<(&Fact, &Prepared)> = self
-            .facts
-            .values()
-            .filter(|fact| fact.is_valid() && fact.scope != FactScope::Hypothetical)
-            .filter_map(|fact| Some((fact, self.prepared.get(&fact.uid)?)))
-            .collect();
-        for bearing in bearings_among(reading, &facts, &rules.order) {
+        let facts: Vec<&Fact> =
+            self.facts.values().filter(|fact| fact.is_valid() && fact.scope != FactScope::Hypothetical).collect();
+        for bearing in bearings(reading, &facts, &rules.order) {
             self.bear(reading, bearing);
         }
     }

@@ -29,7 +29,6 @@ impl Ledger {
             self.before.insert(uid.clone(), Some(fact.clone()));
         }
         self.index.remove(fact);
-        self.prepared.remove(uid);
         change(fact);
         self.index.add(fact);
     }

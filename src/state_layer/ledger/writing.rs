@@ -23,6 +23,7 @@ impl Ledger {
         let replaced = std::mem::take(&mut fact.superseded);
         let pointer = fact.supersedes.clone();
         let since = fact.at;
+        self.index.by_words(&self.facts);
         self.insert(fact);
         for old in replaced {
             self.supersede(
@@ -99,7 +100,7 @@ impl Ledger {
         let Some(fact) = self.facts.get(uid) else { return Vec::new() };
         let mut found: Vec<&Fact> = Vec::new();
         each_kinship(&fact.key, |hashed| {
-            let filed: Vec<&FactUid> = self.index.of_hashed(hashed).take(MAX_KINDRED + 1).collect();
+            let filed: Vec<&FactUid> = self.index.of_words(hashed).take(MAX_KINDRED + 1).collect();
             // A word that so many keys have tells none of them apart.
             if filed.len() <= MAX_KINDRED {
                 found.extend(filed.into_iter().filter_map(|uid| self.facts.get(uid)));

@@ -1,5 +1,6 @@
 //! Which facts a reading bears on. Never "the newest fact": what a claim names must be found in the fact.
 
+use super::candidates::Wanted;
 use super::fitting::{Asked, Fit, fit};
 use super::judging::{judge, would_lose};
 use super::prepared::Prepared;
@@ -21,98 +22,154 @@ pub fn bearings(reading: &Reading, facts: &[&Fact], order: &AuthorityOrder) -> V
     if reading.claims.is_empty() {
         return Vec::new();
     }
-    let prepared: Vec<(&Fact, Prepared)> = facts.iter().map(|fact| (*fact, Prepared::of(fact))).collect();
-    let pairs: Vec<(&Fact, &Prepared)> = prepared.iter().map(|(fact, prepared)| (*fact, prepared)).collect();
-    bearings_among(reading, &pairs, order)
+    let heard = Heard::new(reading, facts, order);
+    let wanted = Wanted::by(&heard.asked);
+    let candidates: Vec<&Fact> = heard.facts.iter().filter(|fact| wanted.may_mean(fact)).copied().collect();
+    heard.bearings(&candidates)
 }
 
-/// The same for facts that were prepared before.
-#[must_use]
-pub fn bearings_among(reading: &Reading, facts: &[(&Fact, &Prepared)], order: &AuthorityOrder) -> Vec<Bearing> {
-    let mut found: Vec<Bearing> = Vec::new();
-    let candidates: Vec<(&Fact, &Prepared)> = facts
-        .iter()
-        .filter(|(fact, _)| fact.is_valid() && fact.at <= reading.at && !fact.value.is_null())
-        .copied()
-        .collect();
-    // Said again is not said anew: how often something is repeated must not matter (specification, test vector 2).
-    if reading.echo.is_some_and(|echo| candidates.iter().any(|(_, prepared)| prepared.echoes.contains(&echo))) {
-        return found;
+/// A reading before the facts that it can speak of.
+pub(super) struct Heard<'a> {
+    reading: &'a Reading,
+    order: &'a AuthorityOrder,
+    /// Its claims.
+    pub asked: Vec<Asked<'a>>,
+    /// The facts that stood when it was said.
+    pub facts: Vec<&'a Fact>,
+}
+
+impl<'a> Heard<'a> {
+    pub(super) fn new(reading: &'a Reading, facts: &[&'a Fact], order: &'a AuthorityOrder) -> Self {
+        let stood = |fact: &&&Fact| fact.is_valid() && fact.at <= reading.at && !fact.value.is_null();
+        let facts = facts.iter().filter(stood).copied().collect();
+        Self { reading, order, asked: reading.claims.iter().map(Asked::of).collect(), facts }
     }
-    for (at, claim) in reading.claims.iter().enumerate() {
-        let Some(bearing) = bearing(at, claim, reading, &candidates, order) else {
-            continue;
-        };
-        if let Some(other) = found.iter_mut().find(|other| other.target == bearing.target) {
-            // A part may be certain of what the whole sentence leaves open.
-            if bearing.certain && !other.certain {
-                *other = bearing;
+
+    /// What the claims bear on. Candidates are all facts that have anything in common with them.
+    pub(super) fn bearings(&self, candidates: &[&'a Fact]) -> Vec<Bearing> {
+        let mut found: Vec<Bearing> = Vec::new();
+        let candidates: Vec<(&Fact, Prepared)> = candidates.iter().map(|fact| (*fact, Prepared::of(fact))).collect();
+        // Said again is not said anew: how often something is repeated must not matter (specification, test vector 2).
+        let words = self.asked.first().map(|asked| asked.words.as_slice()).unwrap_or_default();
+        let repeats = |echo| candidates.iter().any(|(fact, prepared)| prepared.repeats(echo, words, fact));
+        if self.reading.echo.is_some_and(repeats) {
+            return found;
+        }
+        for (at, asked) in self.asked.iter().enumerate() {
+            let Some(bearing) = self.bearing(at, asked, &candidates) else {
+                continue;
+            };
+            if let Some(other) = found.iter_mut().find(|other| other.target == bearing.target) {
+                // A part may be certain of what the whole sentence leaves open.
+                if bearing.certain && !other.certain {
+                    *other = bearing;
+                }
+            } else if !self.is_said_twice(asked.claim, &found, &bearing) {
+                found.push(bearing);
             }
-        } else if !is_said_twice(claim, &found, &bearing, reading, &candidates) {
-            found.push(bearing);
+        }
+        found
+    }
+
+    fn bearing(&self, at: usize, asked: &Asked<'_>, candidates: &[(&'a Fact, Prepared)]) -> Option<Bearing> {
+        let claim = asked.claim;
+        let mut fits: Vec<(usize, Fit, &Fact, &Prepared)> = candidates
+            .iter()
+            .filter_map(|(fact, prepared)| fit(asked, prepared).map(|fit| (fit.score(), fit, *fact, prepared)))
+            .filter(|(_, fit, ..)| fit.linked())
+            .collect();
+        fits.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.2.uid.cmp(&right.2.uid)));
+        let best = fits.first().copied();
+        let tied = fits.get(1).is_some_and(|second| best.is_some_and(|best| best.0 == second.0));
+        let judged = match best {
+            Some((_, fit, fact, prepared)) if !tied => {
+                judge(claim, &fit, prepared).map(|(certain, confidence, reason)| (fact, certain, confidence, reason))
+            }
+            _ => None,
+        };
+        let same = best.is_some_and(|(_, fit, ..)| fit.same && !tied);
+        let (fact, certain, confidence, reason) = match judged {
+            Some(judged) => judged,
+            None if same || tied => return None,
+            None => self.alone(asked)?,
+        };
+        if !may_overrule(self.reading, fact, self.order) {
+            return None;
+        }
+        Some(Bearing {
+            claim: at,
+            target: fact.uid.clone(),
+            certain,
+            confidence,
+            cue: claim.cue.clone().unwrap_or_else(|| "statement".to_owned()),
+            reason: reason.to_owned(),
+            new_value: if claim.act == Act::Cancel { None } else { claim.new.as_deref().map(|new| kept(new, fact)) },
+        })
+    }
+
+    /// Whether a sentence and a part of it say one thing, or two things of one key: only the first counts.
+    fn is_said_twice(&self, claim: &Claim, found: &[Bearing], bearing: &Bearing) -> bool {
+        let key = |uid: &FactUid| self.facts.iter().find(|fact| fact.uid == *uid).map(|fact| fact.key.as_str());
+        found.iter().any(|other| {
+            let said = self
+                .reading
+                .claims
+                .get(other.claim)
+                .is_some_and(|before| before.new_value.is_some() && before.new_value == claim.new_value);
+            said || key(&other.target) == key(&bearing.target)
+        })
+    }
+
+    /// A claim that names nothing: the one fact that it can mean.
+    fn alone(&self, asked: &Asked<'_>) -> Option<(&'a Fact, bool, u8, &'static str)> {
+        let claim = asked.claim;
+        let (kind, _) = claim.new_value.as_ref()?;
+        if !can_stand_alone(claim, *kind) || !claim.names.is_empty() {
+            return None;
+        }
+        let (fact, prepared) = self.only_taker(*kind)?;
+        if asked.is_said_by(&prepared) || would_lose(claim, &prepared) {
+            return None;
+        }
+        Some((fact, true, 75, "the only fact with a value of this kind"))
+    }
+
+    /// The only fact in whose place a value of this kind could stand: of those just written, or else of all.
+    fn only_taker(&self, kind: ValueKind) -> Option<(&'a Fact, Prepared)> {
+        let just_now = |fact: &&Fact| fact.at.seconds_until(self.reading.at) <= BREATH;
+        let (recent, older): (Vec<&Fact>, Vec<&Fact>) = self.facts.iter().partition(|fact| just_now(fact));
+        match takers(&recent, kind) {
+            (None, _) => match takers(&older, kind) {
+                (one, None) => one,
+                _ => None,
+            },
+            (one, None) => one,
+            _ => None,
         }
     }
-    found
 }
 
-fn bearing(
-    at: usize,
-    claim: &Claim,
-    reading: &Reading,
-    facts: &[(&Fact, &Prepared)],
-    order: &AuthorityOrder,
-) -> Option<Bearing> {
-    let asked = Asked::of(claim);
-    let mut fits: Vec<(usize, Fit, &Fact, &Prepared)> = facts
-        .iter()
-        .filter_map(|(fact, prepared)| fit(&asked, prepared).map(|fit| (fit.score(), fit, *fact, *prepared)))
-        .filter(|(_, fit, ..)| fit.linked())
-        .collect();
-    fits.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.2.uid.cmp(&right.2.uid)));
-    let best = fits.first().copied();
-    let tied = fits.get(1).is_some_and(|second| best.is_some_and(|best| best.0 == second.0));
-    let judged = match best {
-        Some((_, fit, fact, prepared)) if !tied => {
-            judge(claim, &fit, prepared).map(|(certain, confidence, reason)| (fact, certain, confidence, reason))
-        }
-        _ => None,
-    };
-    let same = best.is_some_and(|(_, fit, ..)| fit.same && !tied);
-    let (fact, certain, confidence, reason) = match judged {
-        Some(judged) => judged,
-        None if same || tied => return None,
-        None => alone(&asked, reading, facts)?,
-    };
-    if !may_overrule(reading, fact, order) {
-        return None;
+/// The first two facts in whose place a value of this kind could stand.
+fn takers<'a>(facts: &[&'a Fact], kind: ValueKind) -> (Option<(&'a Fact, Prepared)>, Option<(&'a Fact, Prepared)>) {
+    let prepared = facts.iter().map(|fact| (*fact, Prepared::of(fact)));
+    let mut takers = prepared.filter(|(_, prepared)| prepared.takes(kind));
+    (takers.next(), takers.next())
+}
+
+/// Whether a claim says so plainly that something changed that it need not name what.
+fn can_stand_alone(claim: &Claim, kind: ValueKind) -> bool {
+    let Some(cue) = claim.cue.as_deref() else { return false };
+    let strong = matches!(cue, "correction" | "move" | "now" | "not_but" | "instead_of" | "choice" | "revert");
+    if !strong || !claim.others.is_empty() || claim.act == Act::Cancel {
+        return false;
     }
-    Some(Bearing {
-        claim: at,
-        target: fact.uid.clone(),
-        certain,
-        confidence,
-        cue: claim.cue.clone().unwrap_or_else(|| "statement".to_owned()),
-        reason: reason.to_owned(),
-        new_value: if claim.act == Act::Cancel { None } else { claim.new.as_deref().map(|new| kept(new, fact)) },
-    })
-}
-
-/// Whether a sentence and a part of it say one thing, or two things of one key: only the first counts.
-fn is_said_twice(
-    claim: &Claim,
-    found: &[Bearing],
-    bearing: &Bearing,
-    reading: &Reading,
-    facts: &[(&Fact, &Prepared)],
-) -> bool {
-    let key = |uid: &FactUid| facts.iter().find(|(fact, _)| fact.uid == *uid).map(|(fact, _)| fact.key.as_str());
-    found.iter().any(|other| {
-        let said = reading
-            .claims
-            .get(other.claim)
-            .is_some_and(|before| before.new_value.is_some() && before.new_value == claim.new_value);
-        said || key(&other.target) == key(&bearing.target)
-    })
+    // "Moving on to other items": words that follow a verb of moving are a new value only of something that is named.
+    if matches!(kind, ValueKind::Word | ValueKind::Code) && matches!(cue, "move" | "now" | "revert") {
+        return false;
+    }
+    // What it is about in words that no fact has: with several of them it speaks of something else.
+    let loose = claim.about.iter().filter(|term| !term.starts_with('#')).count();
+    loose <= if matches!(cue, "correction" | "choice" | "instead_of" | "not_but") { 2 } else { 1 }
 }
 
 /// The new value as it should be kept: in its place in the sentence that the fact is, if it is one; else without the
@@ -152,41 +209,6 @@ fn put_in_place(new: &str, text: &str, prepared: &Prepared) -> Option<String> {
         sentence = format!("{}{value}{}", sentence.get(..span.start)?, sentence.get(span.end..)?);
     }
     (!changes.is_empty()).then_some(sentence)
-}
-
-/// A claim that names nothing: the one fact that it can mean.
-fn alone<'a>(
-    asked: &Asked<'_>,
-    reading: &Reading,
-    facts: &[(&'a Fact, &Prepared)],
-) -> Option<(&'a Fact, bool, u8, &'static str)> {
-    let claim = asked.claim;
-    let cue = claim.cue.as_deref()?;
-    let strong = matches!(cue, "correction" | "move" | "now" | "not_but" | "instead_of" | "choice" | "revert");
-    let (kind, _) = claim.new_value.as_ref()?;
-    if !strong || !claim.others.is_empty() || claim.act == Act::Cancel {
-        return None;
-    }
-    // "Moving on to other items": words that follow a verb of moving are a new value only of something that is named.
-    if matches!(kind, ValueKind::Word | ValueKind::Code) && matches!(cue, "move" | "now" | "revert") {
-        return None;
-    }
-    // What it is about in words that no fact has: with several of them it speaks of something else.
-    let loose = claim.about.iter().filter(|term| !term.starts_with('#')).count();
-    if loose > if matches!(cue, "correction" | "choice" | "instead_of" | "not_but") { 2 } else { 1 } {
-        return None;
-    }
-    let fitting: Vec<&(&Fact, &Prepared)> = facts.iter().filter(|(_, prepared)| prepared.takes(*kind)).collect();
-    let recent: Vec<&(&Fact, &Prepared)> =
-        fitting.iter().filter(|(fact, _)| fact.at.seconds_until(reading.at) <= BREATH).copied().collect();
-    let one = match (fitting.as_slice(), recent.as_slice()) {
-        ([one], _) | (_, [one]) => *one,
-        _ => return None,
-    };
-    if asked.is_said_by(one.1) || !claim.names.is_empty() || would_lose(claim, one.1) {
-        return None;
-    }
-    Some((one.0, true, 75, "the only fact with a value of this kind"))
 }
 
 /// Whether the speaker's word may put the fact out of force: policy yields to policy and to executives alone, and

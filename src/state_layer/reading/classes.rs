@@ -72,6 +72,11 @@ static BY_STEM: LazyLock<HashMap<String, &'static str>> = LazyLock::new(|| {
     found
 });
 
+/// The stems of a class.
+pub(super) fn stems_of(class: &str) -> impl Iterator<Item = &'static str> {
+    BY_STEM.iter().filter(move |(_, own)| **own == class).map(|(stem, _)| stem.as_str())
+}
+
 /// The class of a stem.
 pub(super) fn of(stem: &str) -> Option<&'static str> {
     BY_STEM.get(stem).copied()

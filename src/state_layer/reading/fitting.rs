@@ -101,11 +101,11 @@ pub(super) struct Asked<'a> {
     /// The typed values of what it gives.
     typed: Vec<TypedValue>,
     /// The stems of what it gives.
-    words: Vec<String>,
+    pub words: Vec<String>,
     /// The stems it is about, without slots and words that name only a type.
     stems: Vec<&'a str>,
     /// The closed class of the new value's words, if they have one.
-    class: Option<&'static str>,
+    pub class: Option<&'static str>,
 }
 
 impl<'a> Asked<'a> {

@@ -1,10 +1,12 @@
 //! Reading an utterance: what it claims about facts. No model, no clock; the words are not kept.
 
 mod bearing;
+mod candidates;
 mod claims;
 mod classes;
 mod clause;
 mod fitting;
+mod forgetting;
 mod forms;
 mod judging;
 mod lexicon;
@@ -17,9 +19,9 @@ mod stance;
 mod whose;
 mod words;
 
-pub use bearing::{bearings, bearings_among};
+pub use bearing::bearings;
 pub use claims::read;
-pub use prepared::Prepared;
+pub(in crate::state_layer) use forgetting::Forgotten;
 
 use serde::{Deserialize, Serialize};
 

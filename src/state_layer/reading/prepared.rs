@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::claims::echo_of;
 use super::lexicon::is_state;
-use super::words::{stem, terms};
+use super::words::{lexemes, stem};
 use super::{classes, slots};
 use crate::domain::canonical::Digest;
 use crate::state_layer::fact::Fact;
@@ -13,6 +13,8 @@ use crate::state_layer::language::value::{TypedValue, ValueKind, values};
 
 /// How much of a value is compared, in bytes.
 const MAX_TEXT: usize = 512;
+/// How many words of a key are compared.
+const KEY_WORDS: usize = 12;
 
 /// A word of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub(super) struct KeyWord {
 
 /// What the rules need of a fact, derived once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prepared {
+pub(super) struct Prepared {
     /// The words of its key.
     pub(super) key: Vec<KeyWord>,
     /// The stems of its value.
@@ -38,8 +40,6 @@ pub struct Prepared {
     typed: OnceLock<Vec<TypedValue>>,
     /// The stems of the values before it.
     pub(super) former: Vec<Vec<String>>,
-    /// Digests of its value and of those before it, as far as they are sentences.
-    pub(super) echoes: Vec<Digest>,
     /// The closed class of its value's words, if they are few and have one.
     pub(super) class: Option<&'static str>,
     /// Whether its value is marked as not final.
@@ -55,20 +55,16 @@ fn start_of(text: &str) -> &str {
 }
 
 fn stems(text: &str) -> Vec<String> {
-    terms(start_of(text)).into_iter().map(|(stem, _)| stem).collect()
+    lexemes(start_of(text)).map(|word| stem(&plain_text(word))).collect()
 }
 
 impl Prepared {
     /// What the rules need of a fact.
-    #[must_use]
-    pub fn of(fact: &Fact) -> Self {
-        let text = fact.text();
+    pub(super) fn of(fact: &Fact) -> Self {
+        let text = fact.words();
         let text = start_of(&text);
-        let key = fact
-            .key
-            .split(|letter: char| !letter.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .take(12)
+        let key = lexemes(&fact.key)
+            .take(KEY_WORDS)
             .map(|word| {
                 let stem = stem(&plain_text(word));
                 KeyWord { slots: slots::of(&stem), generic: slots::is_generic(&stem), stem }
@@ -81,7 +77,6 @@ impl Prepared {
                 "tentativ" | "draft" | "rascunh" | "borrador" | "propost" | "proposal" | "preliminar" | "preliminary"
             )
         });
-        let former = fact.former.iter().map(|former| start_of(&former.text));
         Self {
             key,
             written: text.to_owned(),
@@ -89,10 +84,19 @@ impl Prepared {
             class: if stems_of_text.len() <= 3 { classes::of_words(stems_of_text.iter()) } else { None },
             text: stems_of_text,
             former: fact.former.iter().map(|former| stems(&former.text)).collect(),
-            echoes: std::iter::once(text).chain(former).filter_map(echo_of).collect(),
             tentative,
             reviewed: fact.review.is_some(),
         }
+    }
+
+    /// Whether an utterance with this digest, in which these words occur, was written down as the fact or as what it
+    /// replaced.
+    pub(super) fn repeats(&self, echo: Digest, words: &[String], fact: &Fact) -> bool {
+        let has_all = |stems: &[String]| words.iter().all(|word| stems.contains(word));
+        let own = has_all(&self.text).then(|| fact.words());
+        let former = self.former.iter().zip(&fact.former).filter(|(stems, _)| has_all(stems));
+        let former = former.map(|(_, former)| former.text.as_str());
+        own.as_deref().into_iter().chain(former).any(|text| echo_of(start_of(text)) == Some(echo))
     }
 
     /// The typed values in its value.

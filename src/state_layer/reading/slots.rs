@@ -190,6 +190,21 @@ static BY_STEM: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| 
     found
 });
 
+static BY_SLOT: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
+    let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (stem, slots) in BY_STEM.iter() {
+        for slot in slots {
+            found.entry(*slot).or_default().push(stem);
+        }
+    }
+    found
+});
+
+/// The stems that name a slot.
+pub(super) fn stems_of(slot: &str) -> &'static [&'static str] {
+    BY_SLOT.get(slot).map_or(&[], Vec::as_slice)
+}
+
 /// The slots that a stem names.
 pub(super) fn of(stem: &str) -> &'static [&'static str] {
     BY_STEM.get(stem).map_or(&[], Vec::as_slice)

@@ -107,38 +107,49 @@ pub(super) fn tongue(words: &[Word]) -> Tongue {
 
 /// A stem that is the same for the number and gender of a word and for the commonest English endings.
 pub(super) fn stem(word: &str) -> String {
-    let word = word.strip_suffix("'s").or_else(|| word.strip_suffix('\'')).unwrap_or(word);
-    let length = word.len();
-    let mut stem = if let Some(head) = word.strip_suffix("oes").or_else(|| word.strip_suffix("aes")) {
-        format!("{head}ao")
-    } else if let Some(head) = word.strip_suffix("ciones") {
-        format!("{head}cion")
-    } else if let Some(head) = word.strip_suffix("ies").filter(|_| length > 4) {
-        format!("{head}y")
-    } else if let Some(head) = word.strip_suffix("ais").filter(|_| length > 4) {
-        format!("{head}al")
-    } else if let Some(head) = word.strip_suffix('s').filter(|head| length > 3 && !head.ends_with(['s', 'u', 'i'])) {
-        head.to_owned()
-    } else {
-        word.to_owned()
-    };
-    for ending in ["ing", "ed"] {
-        if let Some(head) =
-            stem.strip_suffix(ending).filter(|head| head.len() >= 4 || (ending == "ing" && head.len() >= 3))
-        {
-            let mut head = head.to_owned();
-            let doubled = head.len() > 3 && head.bytes().rev().nth(1) == head.bytes().last();
-            if doubled && !head.ends_with("ll") && !head.ends_with("ss") {
-                head.pop();
-            }
-            stem = head;
-            break;
-        }
-    }
-    if stem.len() > 4 && stem.ends_with(['a', 'o', 'e']) {
-        stem.pop();
-    }
+    let mut stem = word.to_owned();
+    stem_in_place(&mut stem);
     stem
+}
+
+/// Makes a stem of a word in plain letters.
+pub(super) fn stem_in_place(word: &mut String) {
+    match word.as_bytes() {
+        [.., b'\'', b's'] => word.truncate(word.len() - 2),
+        [.., b'\''] => word.truncate(word.len() - 1),
+        _ => {}
+    }
+    let length = word.len();
+    match word.as_bytes() {
+        [.., b'o' | b'a', b'e', b's'] => replace_end(word, 3, "ao"),
+        [.., b'c', b'i', b'o', b'n', b'e', b's'] => replace_end(word, 6, "cion"),
+        [.., b'i', b'e', b's'] if length > 4 => replace_end(word, 3, "y"),
+        [.., b'a', b'i', b's'] if length > 4 => replace_end(word, 3, "al"),
+        [.., b's' | b'u' | b'i', b's'] => {}
+        [.., b's'] if length > 3 => replace_end(word, 1, ""),
+        _ => {}
+    }
+    let participle = match word.as_bytes() {
+        [.., b'i', b'n', b'g'] if word.len() >= 6 => 3,
+        [.., b'e', b'd'] if word.len() >= 6 => 2,
+        _ => 0,
+    };
+    replace_end(word, participle, "");
+    match word.as_bytes() {
+        [_, _, .., one, other] if participle > 0 && one == other && !matches!(one, b'l' | b's') => {
+            word.pop();
+        }
+        _ => {}
+    }
+    if word.len() > 4 && word.ends_with(['a', 'o', 'e']) {
+        word.pop();
+    }
+}
+
+/// Puts an ending in the place of so many letters at the end, none of them longer than a byte.
+fn replace_end(word: &mut String, letters: usize, ending: &str) {
+    word.truncate(word.len() - letters);
+    word.push_str(ending);
 }
 
 /// Whether two stems are of one root: `traduca` and `traduzir`, `cosech` and `cosechar`.
@@ -256,10 +267,14 @@ fn word_end(text: &str, at: usize, limit: usize) -> usize {
     end
 }
 
+/// The words of a key or a value: letters and digits.
+pub(super) fn lexemes(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
 /// The stems of a key's or a value's words, with the slots that they name.
 pub(super) fn terms(text: &str) -> Vec<(String, &'static [&'static str])> {
-    text.split(|letter: char| !letter.is_alphanumeric())
-        .filter(|word| !word.is_empty())
+    lexemes(text)
         .map(|word| {
             let stem = stem(&plain_text(word));
             let slots = slots::of(&stem);

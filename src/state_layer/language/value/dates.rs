@@ -157,6 +157,12 @@ fn weekday(chunk: &Chunk<'_>) -> Option<u8> {
     find(word).or_else(|| word.strip_suffix('s').filter(|word| word.len() > 4).and_then(find))
 }
 
+/// The names of the weekday of this number.
+pub(super) fn weekdays_of(number: Option<&str>) -> impl Iterator<Item = &'static str> {
+    let number: Option<u8> = number.and_then(|number| number.parse().ok());
+    WEEKDAYS.iter().filter(move |(_, own)| Some(*own) == number).map(|(name, _)| *name)
+}
+
 /// Words that may open a day, in plain letters.
 pub(super) fn opening_words() -> impl Iterator<Item = &'static str> {
     let named = MONTHS.iter().chain(WEEKDAYS).map(|(name, _)| *name);

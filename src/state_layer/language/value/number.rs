@@ -48,6 +48,12 @@ pub(super) fn small(word: &str) -> Option<Millionths> {
     SMALL.iter().find(|(name, _)| *name == word).map(|(_, number)| number * ONE)
 }
 
+/// The words for a number in its shortest writing.
+pub(super) fn words_of(shown: Option<&str>) -> impl Iterator<Item = &'static str> {
+    let number: Option<u128> = shown.and_then(|shown| shown.parse().ok());
+    SMALL.iter().filter(move |(_, own)| Some(*own) == number).map(|(name, _)| *name)
+}
+
 /// The words that name a number.
 pub(super) fn small_words() -> impl Iterator<Item = &'static str> {
     SMALL.iter().map(|(name, _)| *name)

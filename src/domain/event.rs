@@ -9,7 +9,7 @@ use super::context::{ContextRecord, State};
 use super::frame::ContextFrame;
 use super::id::{
     AttemptId, CommandId, ContextId, ConversationId, CorrelationId, FactUid, ItemId, ItemKind, MessageId, PrincipalId,
-    SpaceId,
+    ReadingId, SpaceId,
 };
 use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt};
 use super::lifecycle::{LifecycleEvent, Status};
@@ -286,6 +286,17 @@ pub struct About {
     /// The fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fact_uid: Option<FactUid>,
+    /// The reading of an utterance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading_id: Option<ReadingId>,
+}
+
+impl About {
+    /// By what it is found when a fact is deleted: the fact, or the reading that it was made of.
+    #[must_use]
+    pub fn of_fact(&self) -> Option<&str> {
+        self.fact_uid.as_ref().map(FactUid::as_str).or_else(|| self.reading_id.as_ref().map(ReadingId::as_str))
+    }
 }
 
 /// What can become an entry of the evidence log.

@@ -70,6 +70,8 @@ pub struct ChainCheck {
 
 /// The evidence type of a fact's deletion: it explains what is missing about facts before it.
 const FACT_DELETED: &str = "fact.deleted";
+/// The evidence type of an utterance that was read: a deleted fact may have been made of it.
+const OBSERVATION: &str = "observation.read";
 /// The evidence type of a space's erasure: it explains whatever is missing before it.
 const SPACE_ERASED: &str = "fact_space.erased";
 
@@ -116,7 +118,7 @@ impl ChainCheck {
         let explained = match (&entry.body, entry.header.kind.as_str()) {
             (None, kind) => {
                 self.missing += 1;
-                self.missing_facts += u64::from(kind.starts_with("fact."));
+                self.missing_facts += u64::from(kind.starts_with("fact.") || kind == OBSERVATION);
                 return;
             }
             (Some(_), SPACE_ERASED) => self.missing,
@@ -251,7 +253,8 @@ mod tests {
         };
         let (written, gone, observed) = ("fact.written", "-fact.written", "-observation.read");
         assert_eq!(of_kinds([written, gone, FACT_DELETED, written, written, written]), (1, 0));
-        assert_eq!(of_kinds([written, observed, FACT_DELETED, gone, written, written]), (0, 2));
+        assert_eq!(of_kinds([written, observed, FACT_DELETED, gone, written, written]), (1, 1));
+        assert_eq!(of_kinds([written, "-environment.set", FACT_DELETED, gone, written, written]), (0, 2));
         assert_eq!(of_kinds([gone, observed, gone, SPACE_ERASED, written, gone]), (3, 1));
         assert_eq!(of_kinds([gone, "-fact_space.erased", written, written, written, written]), (0, 2));
     }

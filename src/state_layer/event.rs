@@ -1,11 +1,13 @@
 //! What happened in a fact space. Every event becomes one entry of the evidence log, and state is their fold.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::assembly::SavedPack;
 use super::fact::{Change, Contest, Fact, Former, MAX_HISTORY, Review, Standing};
-use super::reading::Reading;
+use super::reading::{Forgotten, Reading};
 use super::space::{Identity, Signal, Space, SpaceRecord, WorkingItem};
 use super::statement::Ruling;
 use crate::domain::event::Evidence;
@@ -244,6 +246,24 @@ impl Space {
         }
     }
 
+    /// Forgets what was read of a deleted fact: the claims that tell of its value, and those of which facts of its key
+    /// were made, for they say what they replaced. Facts that were made of them stay, and stand for themselves.
+    fn forget_readings(&mut self, key: &str, value: &str) {
+        let value = Forgotten::of(value);
+        let made: BTreeSet<&FactUid> = self
+            .facts
+            .values()
+            .filter(|fact| fact.reading_id.is_some() && fact.key == key)
+            .map(|fact| &fact.uid)
+            .collect();
+        for (reading_id, reading) in &mut self.readings {
+            if reading.forget(&value, |uid| made.contains(uid)) {
+                self.touched.readings.insert(reading_id.clone());
+                self.touched.forgotten_readings.insert(reading_id.clone());
+            }
+        }
+    }
+
     fn change(&mut self, change: &FactChange) {
         let Some(fact) = self.facts.get_mut(&change.uid) else { return };
         fact.standing = change.standing.clone();
@@ -252,6 +272,7 @@ impl Space {
         fact.superseded.clone_from(&change.superseded);
         fact.former.clone_from(&change.former);
         fact.depends_on.clone_from(&change.depends_on);
+        let forgotten = change.forget_value.then(|| (fact.key.clone(), fact.text()));
         if change.forget_value {
             fact.value = Value::Null;
         }
@@ -259,5 +280,8 @@ impl Space {
         let excess = fact.history.len().saturating_sub(MAX_HISTORY);
         fact.history.drain(..excess);
         self.touched.facts.insert(change.uid.clone());
+        if let Some((key, value)) = forgotten {
+            self.forget_readings(&key, &value);
+        }
     }
 }

@@ -169,6 +169,8 @@ pub struct Touched {
     pub facts: BTreeSet<FactUid>,
     /// Readings.
     pub readings: BTreeSet<ReadingId>,
+    /// Those of them that were forgotten.
+    pub forgotten_readings: BTreeSet<ReadingId>,
     /// Rulings.
     pub rulings: BTreeSet<RulingId>,
     /// Signals, by key.

@@ -141,6 +141,8 @@ pub trait Store: Send + Sync {
     ) -> Result<Page<Fact>, StorageError>;
     /// A saved context pack.
     async fn saved_pack(&self, tenant_id: &TenantId, id: &PackId) -> Result<Option<SavedPack>, StorageError>;
+    /// What a request with this keyed digest of an `Idempotency-Key` was answered, expired answers included.
+    async fn claim(&self, tenant_id: &TenantId, key: &Digest) -> Result<Option<StoredClaim>, StorageError>;
 
     // Verification and upkeep.
 

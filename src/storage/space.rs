@@ -196,8 +196,12 @@ impl ChangedSpace {
         let touched = std::mem::take(&mut space.touched);
         let mut changed = Self { erased: touched.erased, ..Self::default() };
         changed.rows.extend(space.record.filter(|_| touched.space).map(SpaceRow::Space));
-        let facts = touched.facts.iter().filter_map(|uid| space.facts.remove(uid));
-        changed.rows.extend(facts.map(SpaceRow::Fact));
+        for uid in touched.facts {
+            match space.facts.remove(&uid) {
+                Some(fact) => changed.rows.push(SpaceRow::Fact(fact)),
+                None => changed.gone.push((SpaceRowKind::Fact, uid.as_str().to_owned())),
+            }
+        }
         let readings = touched.readings.iter().filter_map(|id| space.readings.remove(id));
         changed.rows.extend(readings.map(SpaceRow::Reading));
         let rulings = touched.rulings.iter().filter_map(|id| space.rulings.remove(id));

@@ -7,7 +7,7 @@ use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::event::StreamKey;
-use crate::domain::id::{ArtifactId, ConversationId, FactUid, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
+use crate::domain::id::{ArtifactId, ConversationId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
 use crate::domain::operation::Needs;
@@ -111,9 +111,9 @@ pub struct Writes {
     pub space_rows: Vec<(TenantId, SpaceId, SpaceRow)>,
     /// Rows of fact spaces that go: their kind and id.
     pub gone_space_rows: Vec<(TenantId, SpaceId, SpaceRowKind, String)>,
-    /// Facts whose values are deleted: what the log says of them goes too, its hashes stay; and so do saved packs and
-    /// kept answers that name them.
-    pub forgotten_facts: Vec<(TenantId, SpaceId, FactUid)>,
+    /// Facts whose values are deleted, and the readings that told of them: what the log says of them goes too, its hashes
+    /// stay; and so do saved packs and kept answers that name them.
+    pub forgotten: Vec<(TenantId, SpaceId, String)>,
 }
 
 impl Writes {

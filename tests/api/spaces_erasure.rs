@@ -24,7 +24,11 @@ async fn places(house: &House, text: &str) -> Vec<String> {
     let hex = hex::encode(text);
     let rows = house.rows().await;
     assert!(rows.len() > 5);
-    let holding = rows.into_iter().filter(|row| row.contains(text) || row.to_lowercase().contains(&hex));
+    let text = text.to_lowercase();
+    let holding = rows.into_iter().filter(|row| {
+        let row = row.to_lowercase();
+        row.contains(&text) || row.contains(&hex)
+    });
     holding.map(|row| row.chars().filter(|c| !c.is_control()).take(400).collect()).collect()
 }
 
@@ -62,6 +66,46 @@ async fn a_deleted_fact_leaves_no_value_and_a_log_that_verifies() {
     write(&client, "s", late).await;
     assert_eq!(places(&house, CANARY).await, NOWHERE);
     assert_eq!(client.get(&path).await.expect(200).body["deleted"], true);
+}
+
+#[tokio::test]
+async fn a_deleted_fact_is_forgotten_by_the_readings_that_told_of_it() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let observe = async |text: String| {
+        let said = json!({"fact_space": "s", "text": text});
+        client.post("/v1/observations", said).await.expect(200).body
+    };
+    written(&client, "s", "delivery_address", "Main street 1").await;
+    written(&client, "s", "meeting_day", "Monday").await;
+    house.wait(1);
+    let told =
+        observe(format!("Actually the delivery address is Rua {CANARY}, 12, and the meeting is on Friday")).await;
+    assert_eq!(told["effects"]["created"].as_array().unwrap().len(), 2, "{told:#}");
+    house.wait(1);
+    // One that bears on nothing tells of it all the same.
+    let idle = observe(format!("Actually the gate code is 12 at Rua {CANARY}, 12")).await;
+    assert_eq!(idle["effects"]["created"], json!([]), "{idle:#}");
+    house.wait(1);
+    observe("Actually the delivery address changed, it is Rua Nova, 9 now".to_owned()).await;
+    let facts = crate::spaces::all(&client, "s").await;
+    let holding = facts.as_array().unwrap().iter().find(|fact| fact["value"].to_string().contains(CANARY));
+    let uid = holding.expect("a fact of what was said")["uid"].as_str().unwrap().to_owned();
+    assert!(!places(&house, CANARY).await.is_empty());
+    client.ask("DELETE", &at("s", &format!("/facts/{uid}"))).send().await.expect(200);
+    assert_eq!(places(&house, CANARY).await, NOWHERE);
+    assert!(sound(&house).await > 0);
+    // What else was said stands, also when everything is folded in again.
+    let current = async |key: &str| client.get(&at("s", &format!("/current/{key}"))).await.expect(200).text("/value");
+    for late in [false, true] {
+        if late {
+            let late = json!({"key": "size", "value": 42, "effective_at": "2020-01-01T00:00:00Z"});
+            write(&client, "s", late).await;
+        }
+        assert_eq!(current("delivery_address").await, "Rua Nova, 9");
+        assert_eq!(current("meeting_day").await, "Friday");
+    }
+    assert_eq!(places(&house, CANARY).await, NOWHERE);
 }
 
 #[tokio::test]

@@ -160,3 +160,22 @@ async fn many_facts_are_written_at_once_and_listed_in_pages() {
         assert_eq!(got.text("/errors/0/pointer"), "/facts");
     }
 }
+
+#[tokio::test]
+async fn found_a_fact_that_was_unmade_is_gone_from_the_database_too() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let dated = json!({"key": "report_deadline", "value": "Friday", "effective_at": "2025-06-01T09:00:00Z"});
+    write(&client, "s", dated).await;
+    let said = json!({"fact_space": "s", "text": "Actually, the report deadline is Thursday, not Friday."});
+    let heard = client.post("/v1/observations", said).await.expect(200);
+    assert_eq!(heard.body["effects"]["created"].as_array().unwrap().len(), 1);
+    // It turns out that the deadline had been dropped before.
+    let mut dropped = json!({"key": "outcome", "value": "no report at all", "supersedes": "report_deadline"});
+    dropped["effective_at"] = json!("2025-06-02T09:00:00Z");
+    write(&client, "s", dropped).await;
+    let facts = all(&client, "s").await;
+    let values: Vec<&str> = facts.as_array().unwrap().iter().map(|fact| fact["value"].as_str().unwrap()).collect();
+    assert!(values.len() == 2 && !values.contains(&"Thursday"), "{values:?}");
+    assert_eq!(client.get(&at("s", "/current/report_deadline")).await.expect(200).text("/value"), "no report at all");
+}

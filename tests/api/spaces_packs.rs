@@ -113,7 +113,8 @@ async fn a_saved_pack_is_read_back_and_cited_by_a_command() {
     let house = House::new().await;
     let client = house.handler("a").await;
     written(&client, "s", "address", "Rua das Flores 12").await;
-    let body = json!({"fact_space": "s", "query": "address?", "token_budget": 300, "save_frame": true});
+    let mut body = json!({"fact_space": "s", "query": "address?", "token_budget": 300, "save_frame": true});
+    body["include"] = json!(["address"]);
     let save = || client.ask("POST", "/v1/context-packs").key("p").valid(&body).send();
     let saved = save().await.expect(201);
     let id = saved.text("/pack_id");
@@ -123,6 +124,11 @@ async fn a_saved_pack_is_read_back_and_cited_by_a_command() {
     let again = save().await.expect(201);
     assert!(again.replayed());
     assert_eq!(again.body, saved.body, "the same request brings the same pack back");
+    // Now the pack could not be made any more: what must be in it does not fit.
+    house.wait(1);
+    written(&client, "s", "address", &"Avenida Central 5, ".repeat(200)).await;
+    client.ask("POST", "/v1/context-packs").key("q").valid(&body).send().await.problem(422, "budget_too_small");
+    assert_eq!(save().await.expect(201).body, saved.body, "and it still does");
     let read = client.get(&format!("/v1/context-packs/{id}")).await.expect(200);
     assert_eq!(read.body, saved.body);
     client.get("/v1/context-packs/pck_018bcfe568007707870707070707070f").await.problem(404, "not_found");

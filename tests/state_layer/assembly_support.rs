@@ -9,14 +9,14 @@ use crate::ledger_support::{at, fact, uid};
 
 /// What a pack is made from.
 #[derive(Default)]
-pub struct Given {
+pub(crate) struct Given {
     pub identity: Option<Identity>,
     pub facts: Vec<Fact>,
     pub items: Vec<WorkingItem>,
     pub signals: Vec<Signal>,
 }
 
-pub fn request(query: &str) -> PackRequest {
+pub(crate) fn request(query: &str) -> PackRequest {
     PackRequest {
         query: query.to_owned(),
         as_of: at(10_000),
@@ -33,11 +33,11 @@ pub fn request(query: &str) -> PackRequest {
 }
 
 impl Given {
-    pub fn facts(facts: Vec<Fact>) -> Self {
+    pub(crate) fn facts(facts: Vec<Fact>) -> Self {
         Self { facts, ..Self::default() }
     }
 
-    pub fn ask(&self, request: &PackRequest) -> Result<ContextPack, PackRefusal> {
+    pub(crate) fn ask(&self, request: &PackRequest) -> Result<ContextPack, PackRefusal> {
         let sources = Sources {
             identity: self.identity.as_ref(),
             facts: self.facts.iter().collect(),
@@ -48,12 +48,12 @@ impl Given {
         assemble(request, &sources, &AuthorityOrder::default())
     }
 
-    pub fn context(&self, request: &PackRequest) -> String {
+    pub(crate) fn context(&self, request: &PackRequest) -> String {
         self.ask(request).unwrap().context
     }
 }
 
-pub fn turns(texts: &[&str]) -> Vec<Turn> {
+pub(crate) fn turns(texts: &[&str]) -> Vec<Turn> {
     let said = |(place, text): (usize, &&str)| Turn {
         speaker: "user".to_owned(),
         text: (*text).to_owned(),
@@ -63,7 +63,7 @@ pub fn turns(texts: &[&str]) -> Vec<Turn> {
 }
 
 /// A fact that replaced others.
-pub fn renewed(number: u64, key: &str, value: &str, former: &[&str]) -> Fact {
+pub(crate) fn renewed(number: u64, key: &str, value: &str, former: &[&str]) -> Fact {
     let mut fact = fact(number, key, value, 200);
     fact.former = (1_u64..)
         .zip(former)
@@ -72,11 +72,11 @@ pub fn renewed(number: u64, key: &str, value: &str, former: &[&str]) -> Fact {
     fact
 }
 
-pub fn signal(key: &str, value: &str, seconds: i64) -> Signal {
+pub(crate) fn signal(key: &str, value: &str, seconds: i64) -> Signal {
     Signal { key: key.to_owned(), value: value.into(), observed_at: at(seconds), stale_at: None, former: Vec::new() }
 }
 
-pub fn item(key: &str, content: &str, priority: i32) -> WorkingItem {
+pub(crate) fn item(key: &str, content: &str, priority: i32) -> WorkingItem {
     WorkingItem {
         key: key.to_owned(),
         item_type: "context".to_owned(),

@@ -20,7 +20,7 @@ use cscp::state_layer::assembly::SavedPack;
 use cscp::state_layer::fact::Fact;
 use cscp::storage::{
     ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Page, PolicySet, PolicyVersion, PrincipalQuery,
-    SpaceRow, SpaceWant, StorageError, Store, Tenant, Transaction,
+    SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction,
 };
 
 /// Turns a transaction into another one.
@@ -96,6 +96,7 @@ pass_on! {
     fn spaces(wants: &[SpaceWant]) -> Vec<(SpaceId, SpaceRow)>;
     fn facts(tenant_id: &TenantId, space_id: &SpaceId, query: &FactQuery) -> Page<Fact>;
     fn saved_pack(tenant_id: &TenantId, id: &PackId) -> Option<SavedPack>;
+    fn claim(tenant_id: &TenantId, key: &Digest) -> Option<StoredClaim>;
     fn entries(tenant_id: &TenantId, query: &EvidenceQuery) -> Page<LogEntry>;
     fn entry(tenant_id: &TenantId, id: &ArtifactId) -> Option<LogEntry>;
     fn heads(tenant_id: &TenantId, after: Option<&StreamId>, limit: u32) -> Vec<StreamHead>;

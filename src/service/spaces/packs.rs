@@ -14,7 +14,7 @@ use crate::state_layer::fact::Pointer;
 use crate::state_layer::ledger::Ledger;
 use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
 use crate::state_layer::space::{Signal, Space};
-use crate::storage::{Claim, Scope};
+use crate::storage::{Answered, Claim, Scope};
 
 /// Who a pack is for, as the request says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +92,12 @@ impl Service {
         if !sees_values(caller) {
             return Err(ServiceError::DetailNotAllowed);
         }
+        // A repetition is told what it was told, whatever has become of the facts since.
+        if let Some(claim) = claim.filter(|_| new.save)
+            && let Some(earlier) = self.earlier_pack(caller, &claim).await?
+        {
+            return Ok(earlier);
+        }
         let as_of = new.as_of.unwrap_or_else(|| self.now());
         let (mut space, wider) = self.spaces_of(caller, &new, as_of).await?;
         let viewer = self.viewer(caller, new.viewer.as_ref(), &space).await?;
@@ -137,6 +143,19 @@ impl Service {
                 Ok(PackMade { pack: saved.pack.clone(), as_of: saved.as_of, saved: Some(saved), replayed })
             }
             _ => Err(ServiceError::Internal),
+        }
+    }
+
+    /// The pack that this very request has saved before.
+    async fn earlier_pack(&self, caller: &Caller, claim: &Claim) -> Result<Option<PackMade>, ServiceError> {
+        let stored = self.store.claim(&caller.tenant.tenant_id, &claim.key).await?;
+        let stored = stored.filter(|stored| stored.request == claim.request && self.now() < stored.expires_at);
+        match stored.map(|stored| stored.result) {
+            Some(Ok(Answered::Space(SpaceAnswer::Pack { pack }))) => {
+                let saved = self.saved_pack(caller, &pack.pack_id).await?;
+                Ok(Some(PackMade { pack: saved.pack.clone(), as_of: saved.as_of, saved: Some(saved), replayed: true }))
+            }
+            _ => Ok(None),
         }
     }
 

@@ -132,17 +132,19 @@ impl Space {
     }
 }
 
-/// The statements that made a space. A fact made from a reading is not one, unless a fact of its key was deleted: the
-/// reading could no longer be seen to bear on that.
+/// The statements that made a space. A fact made from a reading is not one, unless what was read of it is forgotten: then
+/// it cannot be made again.
 pub(super) fn written(space: &Space) -> Vec<Statement> {
-    let deleted: BTreeMap<&FactUid, &str> =
-        space.facts.values().filter(|fact| fact.is_deleted()).map(|fact| (&fact.uid, fact.key.as_str())).collect();
-    let keys: BTreeSet<&str> = deleted.values().copied().collect();
-    let facts = space.facts.values().filter(|fact| fact.reading_id.is_none() || keys.contains(fact.key.as_str()));
-    let facts = facts.map(|fact| {
+    let deleted: BTreeSet<&FactUid> =
+        space.facts.values().filter(|fact| fact.is_deleted()).map(|fact| &fact.uid).collect();
+    let stands_for_itself = |fact: &&Fact| {
+        let reading = fact.reading_id.as_ref().and_then(|id| space.readings.get(id));
+        reading.is_none_or(|reading| reading.has_forgotten(&fact.uid))
+    };
+    let facts = space.facts.values().filter(stands_for_itself).map(|fact| {
         let mut as_written = fact.as_written();
         if fact.reading_id.is_some() {
-            as_written.superseded = fact.superseded.iter().filter(|uid| deleted.contains_key(uid)).cloned().collect();
+            as_written.superseded = fact.superseded.iter().filter(|uid| deleted.contains(uid)).cloned().collect();
         }
         Statement::Fact(as_written)
     });

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::work::inconsistent;
 use crate::domain::decide::Rules;
 use crate::domain::event::{About, Recorded, StreamKey};
-use crate::domain::id::{Ids, RoleName, SpaceId, TenantId};
+use crate::domain::id::{Ids, ReadingId, RoleName, SpaceId, TenantId};
 use crate::domain::operation::Needs;
 use crate::domain::principal::PrincipalKind;
 use crate::domain::time::Timestamp;
@@ -170,8 +170,9 @@ impl Spaces {
         for ((tenant_id, space_id), space) in self.spaces {
             let forgotten =
                 space.facts.values().filter(|fact| fact.value.is_null() && space.touched.facts.contains(&fact.uid));
-            let named = |fact: &Fact| (tenant_id.clone(), space_id.clone(), fact.uid.clone());
-            writes.forgotten_facts.extend(forgotten.map(named));
+            let readings = space.touched.forgotten_readings.iter().map(ReadingId::as_str);
+            let named = forgotten.map(|fact| fact.uid.as_str()).chain(readings);
+            writes.forgotten.extend(named.map(|id| (tenant_id.clone(), space_id.clone(), id.to_owned())));
             let changed = ChangedSpace::of(space);
             if changed.erased {
                 writes.erased_spaces.push((tenant_id.clone(), space_id.clone()));
@@ -202,7 +203,11 @@ fn recorded(space_id: &SpaceId, event: SpaceEvent) -> Recorded<SpaceEvent> {
         SpaceEvent::FactChanged { change, .. } => Some(change.uid.clone()),
         _ => None,
     };
-    let about = About { space_id: Some(space_id.clone()), fact_uid, ..About::default() };
+    let reading_id = match &event {
+        SpaceEvent::ObservationRead { reading, .. } => Some(reading.reading_id.clone()),
+        _ => None,
+    };
+    let about = About { space_id: Some(space_id.clone()), fact_uid, reading_id, ..About::default() };
     Recorded { stream: StreamKey::FactSpace(space_id.clone()), about, event: logged(event) }
 }
 

@@ -49,7 +49,7 @@ use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::Fact;
 use crate::storage::{
     ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Page, PolicySet, PolicyVersion, PrincipalQuery,
-    SpaceRow, SpaceWant, StorageError, Store, Tenant, Transaction,
+    SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction,
 };
 
 pub use self::settings::PostgresSettings;
@@ -285,6 +285,12 @@ impl Store for PostgresStore {
         let sql = "-- postgres: saved_pack
             SELECT body FROM space_records WHERE tenant_id = $1 AND kind = 'pack' AND record_id = $2";
         read::one(&self.rest, sql, "space_records", tenant_id, id.as_str()).await
+    }
+
+    async fn claim(&self, tenant_id: &TenantId, key: &Digest) -> Result<Option<StoredClaim>, StorageError> {
+        let sql = "-- postgres: claim
+            SELECT body FROM claims WHERE tenant_id = $1 AND claim_key = decode($2, 'hex')";
+        read::one(&self.rest, sql, "claims", tenant_id, &key.to_hex()).await
     }
 
     async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError> {

@@ -10,10 +10,22 @@ use crate::domain::id::{SpaceId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
 
-/// What stands in some spaces, all of some, and in some the facts that are named: by uid; by label or key the newest
-/// that no longer stands, with those that came in its place. What stands is there already.
-const LOAD: &str = r#"
+/// What stands in some spaces, and all of some. Each space is looked up by itself: whatever the planner believes of the
+/// table, it reads no rows of other spaces.
+const LOAD: &str = "
     -- postgres: spaces.load
+    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
+        CROSS JOIN LATERAL (SELECT * FROM space_records AS r
+            WHERE r.tenant_id = w.tenant_id AND r.space_id = w.space_id AND r.live OFFSET 0) AS r
+    UNION ALL
+    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM unnest($3::text[], $4::text[]) AS w (tenant_id, space_id)
+        CROSS JOIN LATERAL (SELECT * FROM space_records AS r
+            WHERE r.tenant_id = w.tenant_id AND r.space_id = w.space_id AND r.kind <> 'pack' OFFSET 0) AS r";
+
+/// The same, and in some spaces the facts that are named: by uid; by label or key the newest that no longer stands, with
+/// those that came in its place. What stands is there already.
+const LOAD_NAMED: &str = r#"
+    -- postgres: spaces.load_named
     WITH RECURSIVE names (tenant_id, space_id, name) AS (
         SELECT w.tenant_id COLLATE "C", w.space_id COLLATE "C", w.name COLLATE "C"
             FROM unnest($5::text[], $6::text[], $7::text[]) AS w (tenant_id, space_id, name)
@@ -37,10 +49,12 @@ const LOAD: &str = r#"
             AND r.kind = 'fact' AND r.record_id = n.record_id AND r.successor IS NOT NULL
     )
     SELECT r.tenant_id, r.space_id, r.kind, r.body FROM unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
-        JOIN space_records AS r ON r.tenant_id = w.tenant_id AND r.space_id = w.space_id AND r.live
+        CROSS JOIN LATERAL (SELECT * FROM space_records AS r
+            WHERE r.tenant_id = w.tenant_id AND r.space_id = w.space_id AND r.live OFFSET 0) AS r
     UNION ALL
     SELECT r.tenant_id, r.space_id, r.kind, r.body FROM unnest($3::text[], $4::text[]) AS w (tenant_id, space_id)
-        JOIN space_records AS r ON r.tenant_id = w.tenant_id AND r.space_id = w.space_id AND r.kind <> 'pack'
+        CROSS JOIN LATERAL (SELECT * FROM space_records AS r
+            WHERE r.tenant_id = w.tenant_id AND r.space_id = w.space_id AND r.kind <> 'pack' OFFSET 0) AS r
     UNION ALL
     SELECT r.tenant_id, r.space_id, r.kind, r.body FROM named AS n
         JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'fact'
@@ -132,7 +146,10 @@ pub(super) fn query(wants: &[SpaceWant]) -> Query<'_> {
         }
         want.named.iter().for_each(|name| names.add((tenant, space, name.as_str())));
     }
-    names.bind(whole.bind(live.bind(sqlx::query(LOAD))))
+    if names.is_empty() {
+        return whole.bind(live.bind(sqlx::query(LOAD)));
+    }
+    names.bind(whole.bind(live.bind(sqlx::query(LOAD_NAMED))))
 }
 
 /// Reads a row that the statement returned.
@@ -159,8 +176,8 @@ pub(super) async fn write(session: &mut Session, writes: &Writes) -> Result<(), 
     }
     for sql in FORGET {
         let mut forgotten = Names::default();
-        let facts = writes.forgotten_facts.iter();
-        facts.for_each(|(tenant, space, uid)| forgotten.add((tenant.as_str(), space.as_str(), uid.as_str())));
+        let names = writes.forgotten.iter();
+        names.for_each(|(tenant, space, id)| forgotten.add((tenant.as_str(), space.as_str(), id.as_str())));
         if !forgotten.is_empty() {
             session.count(forgotten.bind(sqlx::query(sql))).await?;
         }

@@ -15,7 +15,7 @@ use super::tables::{
 };
 use crate::domain::context::ContextRecord;
 use crate::domain::event::LastQuestion;
-use crate::domain::id::{CommandId, ContextId, ConversationId, CorrelationId, FactUid, SpaceId, TenantId};
+use crate::domain::id::{CommandId, ContextId, ConversationId, CorrelationId, SpaceId, TenantId};
 use crate::domain::item::{ItemState, PendingItem};
 use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
@@ -252,7 +252,7 @@ impl<'a> Batch<'a> {
             about.command_id.as_ref().map(CommandId::as_str),
             about.correlation_id.as_ref().map(CorrelationId::as_str),
             about.space_id.as_ref().map(SpaceId::as_str),
-            about.fact_uid.as_ref().map(FactUid::as_str),
+            about.of_fact(),
             body.salt.as_bytes(),
             &body.payload,
         ));

@@ -37,7 +37,7 @@ use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::Fact;
 use crate::storage::{
     ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Loaded, Locking, Page, PolicySet, PolicyVersion,
-    PrincipalQuery, Row, SpaceRow, SpaceWant, StorageError, Store, Tenant, Transaction, Want, Writes,
+    PrincipalQuery, Row, SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction, Want, Writes,
 };
 
 /// Connections for reads. They never wait for the writer: that is what WAL is for.
@@ -283,6 +283,12 @@ impl Store for SqliteStore {
         let sql = "-- sqlite: saved_pack
             SELECT body FROM space_records WHERE tenant_id = ? AND kind = 'pack' AND record_id = ?";
         read::one(&self.readers, sql, "space_records", tenant_id, id.as_str()).await
+    }
+
+    async fn claim(&self, tenant_id: &TenantId, key: &Digest) -> Result<Option<StoredClaim>, StorageError> {
+        let sql = "-- sqlite: claim
+            SELECT body FROM claims WHERE tenant_id = ? AND claim_key = unhex(?)";
+        read::one(&self.readers, sql, "claims", tenant_id, &key.to_hex()).await
     }
 
     async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError> {

@@ -9,10 +9,19 @@ use crate::domain::id::{SpaceId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
 
-/// What stands in some spaces, all of some, and in some the facts that are named: by uid; by label or key the newest
-/// that no longer stands, with those that came in its place. What stands is there already.
+/// What stands in some spaces, and all of some.
 const LOAD: &str = "
     -- sqlite: spaces.load
+    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM json_each(?1) AS w
+        CROSS JOIN space_records AS r ON r.tenant_id = w.value->>0 AND r.space_id = w.value->>1 AND r.live = 1
+    UNION ALL
+    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM json_each(?2) AS w
+        CROSS JOIN space_records AS r ON r.tenant_id = w.value->>0 AND r.space_id = w.value->>1 AND r.kind <> 'pack'";
+
+/// The same, and in some spaces the facts that are named: by uid; by label or key the newest that no longer stands, with
+/// those that came in its place. What stands is there already.
+const LOAD_NAMED: &str = "
+    -- sqlite: spaces.load_named
     WITH RECURSIVE
     names (tenant_id, space_id, name) AS (
         SELECT value->>0, value->>1, value->>2 FROM json_each(?3)
@@ -102,7 +111,11 @@ pub(super) async fn load(
         }
         want.named.iter().for_each(|name| names.add(&(space.0, space.1, name)));
     }
-    let query = sqlx::query(LOAD).bind(live.into_array()).bind(whole.into_array()).bind(names.into_array());
+    let query = if names.is_empty() {
+        sqlx::query(LOAD).bind(live.into_array()).bind(whole.into_array())
+    } else {
+        sqlx::query(LOAD_NAMED).bind(live.into_array()).bind(whole.into_array()).bind(names.into_array())
+    };
     let rows = query.fetch_all(connection).await.map_err(unavailable)?;
     rows.iter().map(row).collect()
 }
@@ -126,7 +139,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
         change(connection, sql, erased()).await?;
     }
     for sql in FORGET {
-        change(connection, sql, writes.forgotten_facts.iter()).await?;
+        change(connection, sql, writes.forgotten.iter()).await?;
     }
     let gone = writes.gone_space_rows.iter().map(|(tenant, space, kind, id)| (tenant, space, kind.as_str(), id));
     change(connection, REMOVE, gone).await?;

@@ -312,7 +312,7 @@ fn add_entry(values: &mut Values, entry: &LogEntry) {
         &about.command_id,
         &about.correlation_id,
         &about.space_id,
-        &about.fact_uid,
+        about.of_fact(),
         &body.salt,
         &body.payload,
     );

@@ -19,6 +19,7 @@ use crate::http::v1::parts::{bounded, printable};
 use crate::service::ServiceError;
 use crate::service::spaces::{NewPack, PackViewer, sees_values};
 use crate::state_layer::assembly::{ContextPack, Estimator, Omitted, PackRefusal, Segment, TokenSummary, Turn};
+use crate::state_layer::decide::MAX_WIDER;
 use crate::state_layer::fact::{MAX_VALUE_BYTES, Pointer};
 use crate::state_layer::space::Signal;
 use crate::storage::Scope;
@@ -31,8 +32,6 @@ const GET: Endpoint = Endpoint::get("/v1/context-packs/{context_pack_id}", &[Sco
 const TURNS: usize = 200;
 /// The most names in a list.
 const MANY: usize = 100;
-/// The most wider partitions.
-const WIDER: usize = 32;
 /// The longest name.
 const NAME: usize = 256;
 /// The largest budget, in tokens.
@@ -204,8 +203,8 @@ impl MakeWire {
             let ViewerWire { user_id, authority, department } = viewer;
             Ok::<_, Problem>(PackViewer { user_id, authority, department })
         });
-        if self.wider.as_ref().is_some_and(|wider| wider.len() > WIDER) {
-            return Err(Problem::invalid("/wider", format!("must hold at most {WIDER}")));
+        if self.wider.as_ref().is_some_and(|wider| wider.len() > MAX_WIDER) {
+            return Err(Problem::invalid("/wider", format!("must hold at most {MAX_WIDER}")));
         }
         let as_of = moments.optional(self.as_of.as_ref(), "/as_of")?.unwrap_or_else(|| call.app.service.now());
         Ok(NewPack {

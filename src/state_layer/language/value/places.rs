@@ -1,5 +1,8 @@
 //! Streets, rooms, contacts, codes and sizes.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 use super::chunks::Chunk;
 use super::{Read, ValueKind};
 use crate::state_layer::language::folding::plain_text;
@@ -66,9 +69,16 @@ const NUMBERED: &[(&str, &str)] = &[
 /// Sizes of clothes.
 const SIZES: &[&str] = &["XS", "S", "M", "L", "XL", "XXL", "XXXL", "PP", "P", "G", "GG", "XG", "XXG"];
 
-fn listed(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|entry| entry == word)
-}
+/// Words that join the parts of a street's name.
+const STREET_JOINS: &str = "da de do das dos del la los las e y n no nro numero num";
+
+/// The words of a list, found at once.
+type Words = LazyLock<HashSet<&'static str>>;
+
+static ENDS: Words = LazyLock::new(|| STREET_ENDS.split_whitespace().collect());
+static STARTS: Words = LazyLock::new(|| STREET_STARTS.split_whitespace().collect());
+static JOINS: Words = LazyLock::new(|| STREET_JOINS.split_whitespace().collect());
+static NAMES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| NUMBERED.iter().copied().collect());
 
 /// Words that may open a place, in plain letters.
 pub(super) fn opening_words() -> impl Iterator<Item = &'static str> {
@@ -137,7 +147,7 @@ pub(super) fn street(chunks: &[Chunk<'_>]) -> Option<Read> {
             if !capital(chunk) {
                 return None;
             }
-            if at > 1 && listed(STREET_ENDS, &chunk.plain) {
+            if at > 1 && ENDS.contains(chunk.plain.as_str()) {
                 return form(at + 1);
             }
             if chunk.closed {
@@ -146,7 +156,7 @@ pub(super) fn street(chunks: &[Chunk<'_>]) -> Option<Read> {
         }
         return None;
     }
-    if !listed(STREET_STARTS, &first.plain) || (first.plain.len() == 1 && !first.text.starts_with('R')) {
+    if !STARTS.contains(first.plain.as_str()) || (first.plain.len() == 1 && !first.text.starts_with('R')) {
         return None;
     }
     let mut named = false;
@@ -154,7 +164,7 @@ pub(super) fn street(chunks: &[Chunk<'_>]) -> Option<Read> {
         if numeric(chunk.text) {
             return if named { form(at + 1) } else { None };
         }
-        let joining = listed("da de do das dos del la los las e y n no nro numero num", &chunk.plain);
+        let joining = JOINS.contains(chunk.plain.as_str());
         if !capital(chunk) && !joining {
             break;
         }
@@ -166,7 +176,7 @@ pub(super) fn street(chunks: &[Chunk<'_>]) -> Option<Read> {
 /// `Room 118`, `sala 4`, `dock B`.
 pub(super) fn numbered(chunks: &[Chunk<'_>]) -> Option<Read> {
     let first = chunks.first().filter(|chunk| !chunk.closed)?;
-    let (_, name) = NUMBERED.iter().find(|(noun, _)| *noun == first.plain)?;
+    let name = NAMES.get(first.plain.as_str())?;
     let second = chunks.get(1)?;
     let letter = second.text.len() == 1 && second.text.starts_with(|sign: char| sign.is_ascii_uppercase());
     let lettered = letter && !matches!(second.text, "A" | "O" | "E" | "I" | "Y");

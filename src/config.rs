@@ -161,9 +161,60 @@ pub struct ServeSettings {
     #[arg(long, env = "CSCP_METRICS_LISTEN", default_value = "127.0.0.1:9464")]
     pub metrics_listen: MetricsListen,
 
+    /// The file with the key that signs checkpoints of the evidence log; made if it is missing. By default it lies beside
+    /// a database file; on PostgreSQL nothing is signed unless a file is named
+    #[arg(long, env = "CSCP_SIGNING_KEY")]
+    pub signing_key: Option<PathBuf>,
+
+    /// The key itself, in place of a file: 64 hexadecimal digits
+    #[arg(long = "signing-seed", env = "CSCP_SIGNING_SEED", hide = true, hide_env_values = true)]
+    pub signing_seed: Option<SigningSeed>,
+
+    /// The folder that remembers what was signed last. It must not be restored with the database. By default it lies
+    /// beside a database file
+    #[arg(long, env = "CSCP_LOG_GUARD")]
+    pub log_guard: Option<PathBuf>,
+
+    /// How the names of this deployment's logs begin: a domain that is yours, for instance
+    #[arg(long, env = "CSCP_LOG_NAME", default_value = "cscp", value_parser = log_name)]
+    pub log_name: String,
+
     /// Do not create the tenant `demo` and its first keys in a database without tenants
     #[arg(long, env = "CSCP_NO_DEMO_TENANT")]
     pub no_demo_tenant: bool,
+}
+
+/// A signing key out of the environment. Never shown.
+#[derive(Clone)]
+pub struct SigningSeed(String);
+
+impl SigningSeed {
+    /// The text itself.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SigningSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a signing key")
+    }
+}
+
+impl FromStr for SigningSeed {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// What a log's name may begin with: it stands in signed notes, whose names have no blanks and no plus signs.
+fn log_name(text: &str) -> Result<String, String> {
+    let fit = |letter: char| letter.is_ascii_graphic() && letter != '+';
+    let named = !text.is_empty() && text.len() <= 128 && text.chars().all(fit);
+    named.then(|| text.to_owned()).ok_or_else(|| "give up to 128 letters and digits without blanks and +".to_owned())
 }
 
 /// Where metrics are offered.

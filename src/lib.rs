@@ -12,6 +12,7 @@
 //! - [`packs`]: reading policy packs from files.
 //! - [`storage`]: the port, the committer that decides under the lock, and the adapters.
 //! - [`service`]: use cases.
+//! - [`vault`]: what lies outside every database: the signing key, and the memory of what was signed.
 //! - [`http`]: the wire. [`cli`]: commands, and the only place that names an adapter.
 //!
 //! **Architecture invariant:** left never names right; `tests/tidy` keeps it.
@@ -29,3 +30,4 @@ pub mod state_layer;
 pub mod storage;
 pub mod system;
 pub mod telemetry;
+pub mod vault;

@@ -6,6 +6,7 @@ mod demo;
 mod demo_script;
 mod first_run;
 mod health;
+mod log;
 mod open;
 mod policy;
 mod serve;

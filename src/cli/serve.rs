@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -10,7 +11,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::{Failure, first_run, open};
+use super::{Failure, first_run, log, open};
 use crate::config::{MetricsListen, ServeSettings, Settings};
 use crate::domain::time::Clock as _;
 use crate::http::{HttpConfig, ListenLimits, listen, router};
@@ -39,8 +40,9 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         }
         None => open::published(&store).await?,
     };
+    let log = Arc::new(log::open(settings, serve, Arc::clone(&store))?);
     let mut house = open::house(store, rules);
-    house.service = house.service.told_by(policies.status());
+    house.service = house.service.told_by(policies.status()).logging_to(Arc::clone(&log));
     if !serve.no_demo_tenant {
         first_run::welcome(&house, address).await?;
     }
@@ -57,6 +59,9 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     });
     let metrics = metrics_server(serve.metrics_listen, house.committer.clone(), stopped.clone()).await?;
     let sweeper = tokio::spawn(house.service.clone().sweep_until(until(stopped.clone())));
+    let holder = house.service.fresh_secret().to_hex();
+    let sequencing = until(stopped.clone());
+    let sequencer = tokio::spawn(async move { log.sequence_until(&holder, sequencing).await });
     let following = tokio::spawn(policies.follow_until(until(stopped.clone())));
     let app = router(house.service.clone(), HttpConfig::default());
     tracing::info!(http.address = %address, "listening");
@@ -65,6 +70,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         tracing::warn!("some requests did not end in time");
     }
     sweeper.await.map_err(|error| Failure::new(format!("the sweeper ended badly: {error}")))?;
+    sequencer.await.map_err(|error| Failure::new(format!("the sequencer ended badly: {error}")))?;
     following.await.map_err(|error| Failure::new(format!("following the policies ended badly: {error}")))?;
     house.close().await?;
     if let Some(metrics) = metrics {

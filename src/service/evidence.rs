@@ -88,6 +88,15 @@ impl Service {
         Ok(ArtifactShown { artifact, redaction: shown(caller, &redactor) })
     }
 
+    /// An entry that a proof is wanted for. The read is recorded.
+    pub(super) async fn entry_to_prove(&self, caller: &Caller, id: &ArtifactId) -> Result<LogEntry, ServiceError> {
+        let looked = looked("evidence.proof", caller);
+        self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
+        let entry = self.store.entry(&caller.tenant.tenant_id, id).await?;
+        self.record_read(caller, looked, false, usize::from(entry.is_some())).await?;
+        entry.ok_or(ServiceError::NotFound("artifact"))
+    }
+
     /// One frame with its hash, and with the salt where the frame is shown as it was hashed.
     pub async fn frame(&self, caller: &Caller, id: &ContextFrameId) -> Result<FrameShown, ServiceError> {
         let mut looked = looked("evidence.frame", caller);

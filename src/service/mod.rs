@@ -10,6 +10,7 @@ mod policies;
 mod reading;
 pub mod spaces;
 mod sweeping;
+pub mod transparency;
 mod verifying;
 pub mod wording;
 
@@ -26,6 +27,7 @@ pub use policies::{
 pub use reading::{ContextView, ItemView};
 pub use verifying::{TenantReport, verify_tenant};
 
+use self::transparency::Transparency;
 use crate::domain::canonical::{Digest, Purpose, keyed};
 use crate::domain::id::{Entropy, KeyId, PrincipalId};
 use crate::domain::message::{MessageEvent, message_key};
@@ -164,6 +166,7 @@ pub struct Service {
     credentials: Arc<Credentials>,
     entropy: Arc<Mutex<Box<dyn Entropy>>>,
     permissions: Arc<dyn spaces::Permissions>,
+    log: Arc<Transparency>,
 }
 
 impl std::fmt::Debug for Service {
@@ -185,7 +188,21 @@ impl Service {
         let credentials = Arc::new(Credentials::new(Arc::clone(&store), Arc::clone(&clock)));
         let (rules, policies, entropy) = (rules.into(), PolicyStatus::fixed(), Arc::new(Mutex::new(entropy)));
         let permissions = Arc::new(spaces::OverHttp::new());
-        Self { store, committer, rules, policies, clock, credentials, entropy, permissions }
+        let unsigned = Transparency::new(Arc::clone(&store), Arc::clone(&clock), None, Arc::new(transparency::NoGuard));
+        let log = Arc::new(unsigned);
+        Self { store, committer, rules, policies, clock, credentials, entropy, permissions, log }
+    }
+
+    /// With this transparency log instead of one that signs nothing.
+    #[must_use]
+    pub fn logging_to(self, log: Arc<Transparency>) -> Self {
+        Self { log, ..self }
+    }
+
+    /// The transparency log.
+    #[must_use]
+    pub fn transparency(&self) -> &Arc<Transparency> {
+        &self.log
     }
 
     /// Another way of asking who may see what.

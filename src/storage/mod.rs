@@ -13,6 +13,7 @@ mod rows;
 mod space;
 pub mod sqlite;
 mod transaction;
+mod tree;
 
 use async_trait::async_trait;
 
@@ -22,6 +23,7 @@ pub use record::{ApiKey, PolicySet, PolicyVersion, Scope, StoredClaim, Tenant};
 pub use request::{Answered, Refused};
 pub use space::{FactQuery, SpaceRow, SpaceRowKind};
 pub use transaction::{Claim, Loaded, Locking, Row, SpaceWant, Transaction, Want, Writes};
+pub use tree::{Growth, StoredCheckpoint, TreeHead, TreeStore, Waiting};
 
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
@@ -41,7 +43,7 @@ use crate::state_layer::fact::Fact;
 
 /// A database. Object-safe, so that the house is built once for all of them.
 #[async_trait]
-pub trait Store: Send + Sync {
+pub trait Store: TreeStore {
     /// Opens a transaction that will lock, load and write.
     async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError>;
 

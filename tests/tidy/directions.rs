@@ -18,6 +18,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("storage", &["domain", "state_layer", "evidence", "config", "telemetry", "system"]),
     // Time and ids are handed to a use case: it may not fetch them.
     ("service", &["domain", "state_layer", "evidence", "storage", "packs", "config", "telemetry"]),
+    // Files on this host: it keeps what the log's guard has to remember.
+    ("vault", &["domain", "evidence", "service"]),
     ("http", BELOW_THE_EDGE),
     // The console's pages use the extractors and problems of the API.
     (
@@ -36,6 +38,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "config",
             "telemetry",
             "system",
+            "vault",
             "http",
             "console",
         ],

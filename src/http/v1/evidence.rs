@@ -1,5 +1,5 @@
-//! Evidence: `POST /v1/evidence/query`, `GET /v1/evidence/artifacts/{artifact_id}` and
-//! `GET /v1/evidence/frames/{context_frame_id}`.
+//! Evidence: `POST /v1/evidence/query`, `GET /v1/evidence/artifacts/{artifact_id}`,
+//! `GET /v1/evidence/frames/{context_frame_id}`, and proofs out of the transparency log.
 //!
 //! Scopes are checked by the use case, because a refused look is evidence too.
 
@@ -25,6 +25,10 @@ const ARTIFACT: Endpoint =
     Endpoint::get("/v1/evidence/artifacts/{artifact_id}", &[Scope::EvidenceRead]).refusals_recorded();
 const FRAME: Endpoint =
     Endpoint::get("/v1/evidence/frames/{context_frame_id}", &[Scope::EvidenceRead]).refusals_recorded();
+const CHECKPOINT: Endpoint = Endpoint::get("/v1/evidence/checkpoint", &[Scope::EvidenceRead]);
+const INCLUSION: Endpoint =
+    Endpoint::get("/v1/evidence/artifacts/{artifact_id}/proof", &[Scope::EvidenceRead]).refusals_recorded();
+const CONSISTENCY: Endpoint = Endpoint::get("/v1/evidence/consistency/{size}", &[Scope::EvidenceRead]);
 const LIST: &str = "evidence";
 
 /// The longest evidence type.
@@ -32,7 +36,14 @@ const MAX_TYPE: usize = 64;
 
 /// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::new(QUERY, query), Route::new(ARTIFACT, artifact), Route::new(FRAME, frame)]
+    vec![
+        Route::new(QUERY, query),
+        Route::new(ARTIFACT, artifact),
+        Route::new(FRAME, frame),
+        Route::new(CHECKPOINT, checkpoint),
+        Route::new(INCLUSION, inclusion),
+        Route::new(CONSISTENCY, consistency),
+    ]
 }
 
 #[derive(Debug, Deserialize)]
@@ -103,4 +114,18 @@ async fn artifact(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
 async fn frame(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     let id = ContextFrameId::parse(&id).ok_or_else(|| Problem::not_found("context frame"))?;
     Reply::ok(&call.app.service.frame(&call.caller, &id).await?)
+}
+
+async fn checkpoint(call: Call) -> Result<Reply, Problem> {
+    Reply::ok(&call.app.service.checkpoint(&call.caller).await?)
+}
+
+async fn inclusion(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
+    let id = ArtifactId::parse(&id).ok_or_else(|| Problem::not_found("artifact"))?;
+    Reply::ok(&call.app.service.inclusion(&call.caller, &id).await?)
+}
+
+async fn consistency(call: Call, PathId(size): PathId) -> Result<Reply, Problem> {
+    let size = size.parse().map_err(|_| Problem::not_found("tree of that size"))?;
+    Reply::ok(&call.app.service.consistency(&call.caller, size).await?)
 }

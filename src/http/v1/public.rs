@@ -54,6 +54,7 @@ async fn storage(service: &Service) -> &'static str {
 /// Whether a balancer should send requests here, and which promise needs a witness that is not there.
 async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
     let storage = storage(&app.service).await;
+    let log = app.service.transparency();
     let packs = app.service.rules().book().packs().count();
     let policies = app.service.policies();
     let mut rules = json!({"origin": policies.origin.as_str(), "stale": policies.stale});
@@ -68,7 +69,8 @@ async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
         "policy_packs": packs,
         "policies": rules,
         "queued": app.service.queued(),
-        "rollback_protection": "none",
+        "rollback_protection": log.protection(),
+        "log": if log.refused().is_empty() { "ok" } else { "refuses_to_sign" },
     });
     Reply::new(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &body)
 }

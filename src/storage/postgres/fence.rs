@@ -6,7 +6,7 @@ use super::rows::failed;
 use crate::storage::StorageError;
 
 /// The tables with rows of tenants. The migrations give each a policy; here it comes into force.
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 22] = [
     "tenants",
     "api_keys",
     "streams",
@@ -24,6 +24,11 @@ const TABLES: [&str; 17] = [
     "space_records",
     "log_entries",
     "log_payloads",
+    "log_outbox",
+    "log_trees",
+    "log_tiles",
+    "log_leaves",
+    "log_checkpoints",
 ];
 
 const FACTS: &str = "-- postgres: fence.facts

@@ -18,6 +18,7 @@ mod settings;
 mod spaces;
 mod tables;
 mod transaction;
+mod tree;
 mod upkeep;
 mod write;
 

@@ -6,7 +6,7 @@ use super::columns::columns;
 /// no part depends on another. Heads are there and held since the load. Ended contexts come first in their arrays, so
 /// that a new one never meets the one it follows in the unique index. A claim that has not served its time belongs to
 /// somebody else.
-pub(super) const PARTS: [(&str, &str); 11] = [
+pub(super) const PARTS: [(&str, &str); 12] = [
     (
         "heads AS",
         "
@@ -101,6 +101,13 @@ pub(super) const PARTS: [(&str, &str); 11] = [
             expires_at = excluded.expires_at, space_id = excluded.space_id, body = excluded.body
             WHERE claims.expires_at <= $82
         RETURNING 1",
+    ),
+    // What is new waits for its place in the tree.
+    (
+        "outbox_filled AS",
+        "
+        INSERT INTO log_outbox (tenant_id, stream_id, seq, entry_hash)
+        SELECT * FROM unnest($54::text[], $55::text[], $56::int8[], $64::bytea[])",
     ),
 ];
 

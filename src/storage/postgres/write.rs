@@ -121,6 +121,7 @@ impl<'a> Batch<'a> {
             !self.entries.is_empty(),
             !self.payloads.is_empty(),
             !self.claims.is_empty(),
+            !self.entries.is_empty(),
         ];
         let mut with = With::default();
         PARTS.iter().zip(filled).filter(|(_, filled)| *filled).for_each(|((name, part), _)| with.add(name, part));

@@ -8,6 +8,7 @@ mod read;
 mod rows;
 mod schema;
 mod spaces;
+mod tree;
 mod upkeep;
 mod write;
 

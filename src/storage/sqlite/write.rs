@@ -109,6 +109,12 @@ const LOG_ENTRIES: &str = "
     SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, unhex(value->>8),
            unhex(value->>9), unhex(value->>10) FROM json_each(?1) WHERE true";
 
+/// What is new waits for its place in the tree.
+const LOG_OUTBOX: &str = "
+    -- sqlite: write.log_outbox
+    INSERT INTO log_outbox (tenant_id, stream_id, seq, entry_hash)
+    SELECT value->>0, value->>1, value->>2, unhex(value->>3) FROM json_each(?1) WHERE true";
+
 const LOG_PAYLOADS: &str = "
     -- sqlite: write.log_payloads
     INSERT INTO log_payloads (tenant_id, stream_id, seq, at, conversation_id, context_id, command_id, correlation_id,
@@ -169,7 +175,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
     for entry in &writes.entries {
         add_entry(&mut values, entry);
     }
-    for statement in ORDER.into_iter().chain([LOG_PAYLOADS]) {
+    for statement in ORDER.into_iter().chain([LOG_OUTBOX, LOG_PAYLOADS]) {
         if let Some(rows) = values.0.remove(statement) {
             sqlx::query(statement).bind(rows.into_array()).execute(&mut *connection).await.map_err(unavailable)?;
         }
@@ -300,6 +306,7 @@ fn add_entry(values: &mut Values, entry: &LogEntry) {
         &entry.entry_hash,
     );
     values.add(LOG_ENTRIES, &row);
+    values.add(LOG_OUTBOX, &(&header.tenant_id, &header.stream_id, header.seq, &entry.entry_hash));
     let Some(body) = &entry.body else { return };
     let about = &body.about;
     let row = (

@@ -1,0 +1,56 @@
+-- The transparency log: one Merkle tree a tenant over the hashes of all its entries.
+
+-- Entries that are not in the tree yet. Filled with the entry in one transaction, emptied as the tree grows.
+CREATE TABLE log_outbox (
+    tenant_id  TEXT COLLATE "C" NOT NULL,
+    stream_id  TEXT COLLATE "C" NOT NULL,
+    seq        BIGINT NOT NULL,
+    entry_hash BYTEA NOT NULL CHECK (length(entry_hash) = 32),
+    PRIMARY KEY (tenant_id, stream_id, seq)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+INSERT INTO log_outbox (tenant_id, stream_id, seq, entry_hash)
+    SELECT tenant_id, stream_id, seq, entry_hash FROM log_entries;
+
+-- How far a tree has grown, and up to where a checkpoint was signed. Its size is the fence: whoever writes the next
+-- leaves says which size they come after.
+CREATE TABLE log_trees (
+    tenant_id TEXT COLLATE "C" NOT NULL,
+    size      BIGINT NOT NULL CHECK (size > 0),
+    root      BYTEA NOT NULL CHECK (length(root) = 32),
+    signed    BIGINT NOT NULL CHECK (signed BETWEEN 0 AND size),
+    PRIMARY KEY (tenant_id)
+) WITH (fillfactor = 50);
+
+-- Up to 256 hashes side by side, as C2SP tlog-tiles has them: only the last tile of a level ever changes.
+CREATE TABLE log_tiles (
+    tenant_id TEXT COLLATE "C" NOT NULL,
+    level     BIGINT NOT NULL CHECK (level BETWEEN 0 AND 7),
+    tile      BIGINT NOT NULL CHECK (tile >= 0),
+    hashes    BYTEA NOT NULL CHECK (length(hashes) BETWEEN 32 AND 8192 AND length(hashes) % 32 = 0),
+    PRIMARY KEY (tenant_id, level, tile)
+);
+
+-- Which entry a leaf is.
+CREATE TABLE log_leaves (
+    tenant_id TEXT COLLATE "C" NOT NULL,
+    leaf      BIGINT NOT NULL CHECK (leaf >= 0),
+    stream_id TEXT COLLATE "C" NOT NULL,
+    seq       BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, stream_id, seq)
+);
+CREATE UNIQUE INDEX log_leaves_in_order ON log_leaves (tenant_id, leaf);
+
+-- Signed checkpoints, as they were given out.
+CREATE TABLE log_checkpoints (
+    tenant_id TEXT COLLATE "C" NOT NULL,
+    size      BIGINT NOT NULL CHECK (size > 0),
+    at        BIGINT NOT NULL,
+    note      TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant_id, size)
+);
+
+CREATE POLICY one_tenant ON log_outbox USING ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON log_trees USING ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON log_tiles USING ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON log_leaves USING ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));
+CREATE POLICY one_tenant ON log_checkpoints USING ((SELECT current_setting('cscp.tenant', true)) IN (tenant_id, '*'));

@@ -1,0 +1,103 @@
+//! The transparency log: every entry of a tenant finds its place in one Merkle tree, and checkpoints of it are signed.
+//!
+//! Entries wait in an outbox that is filled in the transaction that writes them. One server at a time appends them to
+//! the tree in bounded batches, and a step is fenced by the size that it comes after: two that work at once cannot both
+//! write. Then the checkpoint is signed: first the guard moves on, then the note is made and kept. A server that stops
+//! in between signs the same tree again.
+
+mod guard;
+mod proofs;
+mod sequencing;
+mod signing;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use guard::{Guard, GuardError, NoGuard, Signed};
+pub use proofs::{CheckpointShown, ConsistencyShown, InclusionShown};
+pub use signing::Signer;
+
+use crate::domain::id::TenantId;
+use crate::domain::time::Clock;
+use crate::evidence::note::NoteError;
+use crate::evidence::tree::TreeError;
+use crate::storage::{StorageError, Store};
+
+/// Why a checkpoint is not signed. Each stays until somebody looks into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The tree is smaller than one that was signed: an old backup was put back.
+    #[error("the database is behind the last checkpoint that was signed: a backup was put back")]
+    Behind,
+    /// The tree does not contain the one that was signed: two databases sign with one key.
+    #[error("the database holds another history than the one that was signed: two signers use one key")]
+    Forked,
+}
+
+/// Why a round ended early. It is tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The database.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The tree as it is stored.
+    #[error("the stored tree cannot be continued: {0}")]
+    Tree(#[from] TreeError),
+    /// The stored tree is not the one that was written.
+    #[error("the stored tiles are not those of the stored root")]
+    Tampered,
+    /// The checkpoint.
+    #[error("the checkpoint cannot be written: {0}")]
+    Note(#[from] NoteError),
+    /// The guard.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+}
+
+/// The transparency log over one database.
+pub struct Transparency {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    signer: Option<Signer>,
+    guard: Arc<dyn Guard>,
+    refused: Mutex<BTreeMap<TenantId, Refusal>>,
+}
+
+impl std::fmt::Debug for Transparency {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transparency").field("signs", &self.signer.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl Transparency {
+    /// A log whose checkpoints are signed by this signer, if there is one, and guarded.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Option<Signer>, guard: Arc<dyn Guard>) -> Self {
+        Self { store, clock, signer, guard, refused: Mutex::default() }
+    }
+
+    /// What keeps a restored backup from being signed: `file` or `none`.
+    #[must_use]
+    pub fn protection(&self) -> &'static str {
+        self.guard.kind()
+    }
+
+    /// Tenants whose checkpoints are not signed, and why.
+    #[must_use]
+    pub fn refused(&self) -> BTreeMap<TenantId, Refusal> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, tenant_id: &TenantId, refusal: Option<Refusal>) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = match refusal {
+            Some(refusal) => refused.insert(tenant_id.clone(), refusal),
+            None => refused.remove(tenant_id),
+        };
+        if let Some(refusal) = refusal.filter(|refusal| before != Some(*refusal)) {
+            tracing::error!(tenant = %tenant_id, log.refusal = %refusal, "no checkpoint is signed");
+        }
+        let count = u32::try_from(refused.len()).unwrap_or(u32::MAX);
+        metrics::gauge!("cscp_log_refused_tenants").set(f64::from(count));
+    }
+}

@@ -1,0 +1,168 @@
+//! Appending what waits to the trees, and having the trees signed.
+
+use std::time::{Duration, Instant};
+
+use super::{LogError, Refusal, Signed, Transparency};
+use crate::domain::id::TenantId;
+use crate::evidence::checkpoint::Checkpoint;
+use crate::evidence::tree::{Growing, TileSet, right_edge, root};
+use crate::storage::{Growth, StoredCheckpoint, Tenant, TreeHead};
+
+/// Entries appended in one step.
+const BATCH: u32 = 1_024;
+/// Steps of one tenant in one round, so that no tenant keeps the others waiting.
+const STEPS: usize = 16;
+/// Tenants looked at in one round.
+const ROUND: u32 = 256;
+/// Between two rounds that found little.
+const PAUSE: Duration = Duration::from_millis(500);
+/// The lease of whoever appends.
+const LEASE: &str = "sequencer";
+/// How long one that is gone is waited for, in seconds. Longer than a round takes.
+const LEASE_SECONDS: u32 = 15;
+/// How long the lease is relied on before it is renewed.
+const RENEW: Duration = Duration::from_secs(5);
+
+impl Transparency {
+    /// One round: how many entries found their place.
+    pub async fn sequence_once(&self) -> Result<usize, LogError> {
+        let mut appended = 0;
+        for tenant_id in self.store.behind(ROUND).await? {
+            match self.sequence(&tenant_id).await {
+                Ok(count) => appended += count,
+                // One tree that cannot be continued must not keep the others from growing.
+                Err(error) => {
+                    metrics::counter!("cscp_log_failures_total").increment(1);
+                    tracing::warn!(tenant = %tenant_id, log.error = %error, "entries wait for their place in the log");
+                }
+            }
+        }
+        Ok(appended)
+    }
+
+    async fn sequence(&self, tenant_id: &TenantId) -> Result<usize, LogError> {
+        let mut appended = 0;
+        for _ in 0..STEPS {
+            let count = self.step(tenant_id).await?;
+            appended += count;
+            if count < usize::try_from(BATCH).unwrap_or(usize::MAX) {
+                break;
+            }
+        }
+        if let Some(tenant) = self.store.tenant(tenant_id).await? {
+            self.sign(&tenant).await?;
+        }
+        Ok(appended)
+    }
+
+    /// Appends one batch; 0 if nothing waits, or if somebody else was faster.
+    async fn step(&self, tenant_id: &TenantId) -> Result<usize, LogError> {
+        let waiting = self.store.waiting(tenant_id, BATCH).await?;
+        if waiting.is_empty() {
+            return Ok(0);
+        }
+        let head = self.store.tree(tenant_id).await?;
+        let from = head.map_or(0, |head| head.size);
+        let edge = self.store.tiles(tenant_id, &right_edge(from)).await?;
+        let mut growing = Growing::new(from, edge)?;
+        // What somebody put into the tiles must not be built upon.
+        if head.is_some_and(|head| growing.root() != head.root) {
+            return Err(LogError::Tampered);
+        }
+        waiting.iter().for_each(|entry| growing.push(&entry.entry_hash));
+        let grown = growing.finish();
+        let count = waiting.len();
+        let growth = Growth { from, size: grown.size, root: grown.root, tiles: grown.tiles, leaves: waiting };
+        if !self.store.grow(tenant_id, &growth).await? {
+            return Ok(0);
+        }
+        metrics::counter!("cscp_log_leaves_total").increment(u64::try_from(count).unwrap_or(0));
+        Ok(count)
+    }
+
+    /// Signs the tree as it is, if it has grown since it was signed last and is the history that was signed before.
+    async fn sign(&self, tenant: &Tenant) -> Result<(), LogError> {
+        let (Some(signer), Some(head)) = (&self.signer, self.store.tree(&tenant.tenant_id).await?) else {
+            return Ok(());
+        };
+        if head.signed >= head.size {
+            return Ok(());
+        }
+        let origin = signer.origin(tenant);
+        let keys = signer.keys(&origin)?;
+        let known = self.guard.latest(&origin)?;
+        let refusal = match known {
+            Some(known) => self.contradicts(&tenant.tenant_id, &head, known).await?,
+            None => None,
+        };
+        self.note(&tenant.tenant_id, refusal);
+        let now = Signed { size: head.size, root: head.root };
+        // Whoever moves the guard signs; the other one looks again in the next round.
+        if refusal.is_some() || (known != Some(now) && !self.guard.advance(&origin, known, now)?) {
+            return Ok(());
+        }
+        let note = Checkpoint::new(&origin, head.size, head.root)?.sign(&keys)?;
+        let stored = StoredCheckpoint { size: head.size, at: self.clock.now(), note };
+        self.store.keep_checkpoint(&tenant.tenant_id, &stored).await?;
+        metrics::counter!("cscp_log_checkpoints_total").increment(1);
+        Ok(())
+    }
+
+    /// Whether the tree is another history than what was signed before. What was signed must be its beginning.
+    async fn contradicts(
+        &self,
+        tenant_id: &TenantId,
+        head: &TreeHead,
+        known: Signed,
+    ) -> Result<Option<Refusal>, LogError> {
+        if known.size > head.size {
+            return Ok(Some(Refusal::Behind));
+        }
+        let then = if known.size == head.size {
+            head.root
+        } else {
+            let tiles = self.store.tiles(tenant_id, &right_edge(known.size)).await?;
+            root(known.size, &tiles.into_iter().collect::<TileSet>())?
+        };
+        Ok((then != known.root).then_some(Refusal::Forked))
+    }
+
+    /// Appends and signs while it holds the lease, until it is told to stop.
+    pub async fn sequence_until(&self, holder: &str, stopped: impl Future<Output = ()>) {
+        tokio::select! {
+            () = self.sequence_in_turn(holder) => {}
+            () = stopped => {}
+        }
+        if let Err(error) = self.store.release_lease(LEASE, holder).await {
+            tracing::debug!(log.error = %error, "the sequencer's lease was left to run out");
+        }
+    }
+
+    async fn sequence_in_turn(&self, holder: &str) {
+        let mut ticks = tokio::time::interval(PAUSE);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut taken: Option<Instant> = None;
+        loop {
+            ticks.tick().await;
+            if taken.is_none_or(|at| at.elapsed() >= RENEW) {
+                let held = self.store.take_lease(LEASE, holder, LEASE_SECONDS).await.unwrap_or_else(|error| {
+                    tracing::warn!(log.error = %error, "the sequencer's lease could not be asked for");
+                    false
+                });
+                taken = held.then(Instant::now);
+                metrics::gauge!("cscp_sequencer").set(f64::from(u8::from(held)));
+            }
+            if taken.is_none() {
+                continue;
+            }
+            // While there is much to do, nobody waits for the next tick.
+            while let Ok(appended) = self.sequence_once().await {
+                if appended < usize::try_from(BATCH).unwrap_or(usize::MAX)
+                    || taken.is_none_or(|at| at.elapsed() >= RENEW)
+                {
+                    break;
+                }
+            }
+        }
+    }
+}

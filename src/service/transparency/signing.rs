@@ -1,0 +1,41 @@
+//! Who signs: one secret for all tenants, under a name of each tenant's own.
+
+use crate::evidence::note::{NoteError, SigningKey, VerifierKey};
+use crate::storage::Tenant;
+
+/// Signs checkpoints. Never shown.
+pub struct Signer {
+    prefix: String,
+    seeds: Vec<[u8; 32]>,
+}
+
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Signer").field("prefix", &self.prefix).field("keys", &self.seeds.len()).finish_non_exhaustive()
+    }
+}
+
+impl Signer {
+    /// Signs with each of these seeds, in this order: while a key is replaced both sign. `prefix` begins the name of
+    /// every log, and must be the deployment's own.
+    #[must_use]
+    pub fn new(prefix: String, seeds: Vec<[u8; 32]>) -> Self {
+        Self { prefix, seeds }
+    }
+
+    /// The name of a tenant's log.
+    #[must_use]
+    pub fn origin(&self, tenant: &Tenant) -> String {
+        format!("{}/{}/{}", self.prefix, tenant.environment, tenant.tenant_id)
+    }
+
+    /// The keys of a log; an error if its name cannot stand in a note.
+    pub fn keys(&self, origin: &str) -> Result<Vec<SigningKey>, NoteError> {
+        self.seeds.iter().map(|seed| SigningKey::from_seed(origin, *seed)).collect()
+    }
+
+    /// What a log's checkpoints are verified with.
+    pub fn verifiers(&self, origin: &str) -> Result<Vec<VerifierKey>, NoteError> {
+        Ok(self.keys(origin)?.iter().map(SigningKey::verifier).collect())
+    }
+}

@@ -25,7 +25,7 @@ pub use policies::{
     withdraw_policies,
 };
 pub use reading::{ContextView, ItemView};
-pub use verifying::{TenantReport, verify_tenant};
+pub use verifying::{TenantReport, TreeFault, TreeReport, verify_tenant};
 
 use self::transparency::Transparency;
 use crate::domain::canonical::{Digest, Purpose, keyed};

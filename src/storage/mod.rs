@@ -23,7 +23,7 @@ pub use record::{ApiKey, PolicySet, PolicyVersion, Scope, StoredClaim, Tenant};
 pub use request::{Answered, Refused};
 pub use space::{FactQuery, SpaceRow, SpaceRowKind};
 pub use transaction::{Claim, Loaded, Locking, Row, SpaceWant, Transaction, Want, Writes};
-pub use tree::{Growth, StoredCheckpoint, TreeHead, TreeStore, Waiting};
+pub use tree::{Growth, Leaf, StoredCheckpoint, TreeHead, TreeStore, Waiting};
 
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;

@@ -12,6 +12,7 @@ mod kill;
 #[path = "../postgres/leg.rs"]
 mod leg;
 mod locking;
+mod log;
 mod meddled;
 #[path = "../postgres/place.rs"]
 mod place;

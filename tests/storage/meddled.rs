@@ -1,6 +1,7 @@
 //! A store whose transactions a test can meddle with; everything else is passed on.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use cscp::domain::canonical::Digest;
@@ -16,11 +17,13 @@ use cscp::domain::principal::Principal;
 use cscp::domain::time::Timestamp;
 use cscp::domain::world::StoredFrame;
 use cscp::evidence::entry::{LogEntry, StreamHead};
+use cscp::evidence::tree::{Tile, TileId};
 use cscp::state_layer::assembly::SavedPack;
 use cscp::state_layer::fact::Fact;
 use cscp::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Page, PolicySet, PolicyVersion, PrincipalQuery,
-    SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction,
+    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Growth, Leaf, Page, PolicySet, PolicyVersion,
+    PrincipalQuery, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim, Tenant, Transaction,
+    TreeHead, TreeStore, Waiting,
 };
 
 /// Turns a transaction into another one.
@@ -29,6 +32,16 @@ pub(crate) type Meddle = dyn Fn(Arc<dyn Store>, Box<dyn Transaction>) -> Box<dyn
 pub(crate) struct Meddled {
     inner: Arc<dyn Store>,
     meddle: Box<Meddle>,
+    cut: Cut,
+    writes: AtomicU64,
+}
+
+/// Which write of the tree fails, counted from 1, and whether it is done nevertheless: then only the answer is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    Never,
+    Before(u64),
+    After(u64),
 }
 
 impl Meddled {
@@ -36,7 +49,77 @@ impl Meddled {
         inner: &Arc<dyn Store>,
         meddle: impl Fn(Arc<dyn Store>, Box<dyn Transaction>) -> Box<dyn Transaction> + Send + Sync + 'static,
     ) -> Arc<dyn Store> {
-        Arc::new(Self { inner: Arc::clone(inner), meddle: Box::new(meddle) })
+        let meddle = Box::new(meddle);
+        Arc::new(Self { inner: Arc::clone(inner), meddle, cut: Cut::Never, writes: AtomicU64::new(0) })
+    }
+
+    /// A store that fails at a write of the tree, and at every later one, as if its process had ended.
+    pub(crate) fn cut(inner: &Arc<dyn Store>, cut: Cut) -> Arc<dyn Store> {
+        let meddle = Box::new(|_, transaction| transaction);
+        Arc::new(Self { inner: Arc::clone(inner), meddle, cut, writes: AtomicU64::new(0) })
+    }
+
+    /// Whether the next write of the tree is done, and whether its answer arrives.
+    fn next_write(&self) -> (bool, bool) {
+        let write = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
+        match self.cut {
+            Cut::Never => (true, true),
+            Cut::Before(cut) => (write < cut, write < cut),
+            Cut::After(cut) => (write <= cut, write < cut),
+        }
+    }
+}
+
+fn ended() -> StorageError {
+    StorageError::Unavailable("the process has ended".to_owned())
+}
+
+#[async_trait]
+impl TreeStore for Meddled {
+    async fn behind(&self, limit: u32) -> Result<Vec<TenantId>, StorageError> {
+        self.inner.behind(limit).await
+    }
+
+    async fn tree(&self, tenant_id: &TenantId) -> Result<Option<TreeHead>, StorageError> {
+        self.inner.tree(tenant_id).await
+    }
+
+    async fn waiting(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<Waiting>, StorageError> {
+        self.inner.waiting(tenant_id, limit).await
+    }
+
+    async fn waiting_count(&self, tenant_id: &TenantId) -> Result<u64, StorageError> {
+        self.inner.waiting_count(tenant_id).await
+    }
+
+    async fn tiles(&self, tenant_id: &TenantId, ids: &[TileId]) -> Result<Vec<Tile>, StorageError> {
+        self.inner.tiles(tenant_id, ids).await
+    }
+
+    async fn grow(&self, tenant_id: &TenantId, growth: &Growth) -> Result<bool, StorageError> {
+        let (done, told) = self.next_write();
+        let grown = if done { self.inner.grow(tenant_id, growth).await? } else { false };
+        if told { Ok(grown) } else { Err(ended()) }
+    }
+
+    async fn leaf(&self, tenant_id: &TenantId, stream_id: &StreamId, seq: u64) -> Result<Option<u64>, StorageError> {
+        self.inner.leaf(tenant_id, stream_id, seq).await
+    }
+
+    async fn leaves(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<Leaf>, StorageError> {
+        self.inner.leaves(tenant_id, from, limit).await
+    }
+
+    async fn keep_checkpoint(&self, tenant_id: &TenantId, checkpoint: &StoredCheckpoint) -> Result<(), StorageError> {
+        let (done, told) = self.next_write();
+        if done {
+            self.inner.keep_checkpoint(tenant_id, checkpoint).await?;
+        }
+        if told { Ok(()) } else { Err(ended()) }
+    }
+
+    async fn checkpoint(&self, tenant_id: &TenantId) -> Result<Option<StoredCheckpoint>, StorageError> {
+        self.inner.checkpoint(tenant_id).await
     }
 }
 

@@ -1,4 +1,8 @@
-//! Verifying what is stored: every chain of a tenant, re-derived entry by entry.
+//! Verifying what is stored: every chain of a tenant, re-derived entry by entry, and the tree over all of them.
+
+mod tree;
+
+pub use tree::{TreeFault, TreeReport};
 
 use crate::domain::event::Event;
 use crate::domain::id::TenantId;
@@ -23,6 +27,17 @@ pub struct TenantReport {
     pub missing: u64,
     /// What does not fit, by stream id.
     pub broken: Vec<(String, Broken)>,
+    /// The tree over the entries.
+    pub tree: TreeReport,
+}
+
+impl TenantReport {
+    /// Whether the record is as it was written. A payload that is gone without an entry that says why was taken away by
+    /// other hands.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.broken.is_empty() && self.missing == 0 && self.tree.faults.is_empty()
+    }
 }
 
 /// Follows every stream of a tenant to its head.
@@ -31,7 +46,10 @@ pub async fn verify_tenant(store: &dyn Store, tenant_id: &TenantId) -> Result<Te
     let mut after = None;
     loop {
         let heads = store.heads(tenant_id, after.as_ref(), PAGE).await?;
-        let Some(last) = heads.last() else { return Ok(report) };
+        let Some(last) = heads.last() else {
+            report.tree = tree::check(store, tenant_id, report.entries).await?;
+            return Ok(report);
+        };
         after = Some(last.stream_id.clone());
         for head in heads {
             report.streams += 1;

@@ -2,7 +2,13 @@
 //!
 //! A stream is a hash chain. An entry's header holds nothing personal; its payload is bound by a salted
 //! commitment, so the payload and its salt can be erased and the chain still verifies.
+//!
+//! The entries of all streams of a tenant are the leaves of one Merkle tree. A signed checkpoint of it is a statement
+//! that cannot be taken back without a trace.
 
 pub mod artifact;
+pub mod checkpoint;
 pub mod entry;
+pub mod note;
+pub mod tree;
 pub mod verify;

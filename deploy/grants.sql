@@ -9,6 +9,10 @@ REVOKE INSERT, UPDATE, DELETE ON policy_versions FROM cscp_server;
 REVOKE UPDATE, DELETE ON log_entries, frames FROM cscp_server;
 -- What the log said of a deleted fact or an erased fact space goes (DELETE); its hashes stay. Nothing is changed.
 REVOKE UPDATE ON log_payloads FROM cscp_server;
+-- Leaves and checkpoints are written once.
+REVOKE UPDATE, DELETE ON log_leaves, log_checkpoints FROM cscp_server;
+-- Trees and tiles only grow.
+REVOKE DELETE ON log_trees, log_tiles FROM cscp_server;
 -- Tenants and keys are disabled and revoked, never deleted.
 REVOKE DELETE ON tenants, api_keys FROM cscp_server;
 COMMIT;

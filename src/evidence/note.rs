@@ -155,7 +155,7 @@ pub fn open<'a>(note: &'a str, keys: &[VerifierKey]) -> Result<&'a str, NoteErro
         return Err(NoteError::TooLarge);
     }
     let (text, signatures) = split(note).ok_or(NoteError::Malformed)?;
-    if signatures.lines().count() > MAX_SIGNATURES {
+    if signatures.split_terminator('\n').count() > MAX_SIGNATURES {
         return Err(NoteError::TooLarge);
     }
     let mut known = false;
@@ -178,7 +178,7 @@ fn split(note: &str) -> Option<(&str, &str)> {
 }
 
 fn is_text(text: &str) -> bool {
-    text.ends_with('\n') && text.chars().all(|c| c == '\n' || !c.is_ascii_control())
+    text.ends_with('\n') && text.chars().all(|c| c == '\n' || c >= ' ')
 }
 
 fn read_signature(line: &str) -> Option<(&str, KeyId, Vec<u8>)> {

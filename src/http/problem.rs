@@ -170,6 +170,8 @@ impl From<ServiceError> for Problem {
             ServiceError::Refused(refusal) | ServiceError::SpaceRefused(Refused::Core(refusal)) => refusal.into(),
             ServiceError::SpaceRefused(Refused::Space(refusal)) => refusal.into(),
             ServiceError::NoPack(refusal) => refusal.into(),
+            ServiceError::NotInLogYet => Self::new(StatusCode::CONFLICT, "not_in_log_yet", detail)
+                .header(RETRY_AFTER, &RETRY_SECONDS.to_string()),
             ServiceError::DetailNotAllowed => Self::new(StatusCode::FORBIDDEN, "detail_not_allowed", detail),
             ServiceError::Busy { retry_after_seconds } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
                 .header(RETRY_AFTER, &retry_after_seconds.to_string())

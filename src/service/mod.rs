@@ -100,6 +100,9 @@ pub enum ServiceError {
     /// No pack could be made.
     #[error("{0}")]
     NoPack(PackRefusal),
+    /// The entry is not in a signed tree yet.
+    #[error("the entry waits for its place in the log's next checkpoint; ask again in a second")]
+    NotInLogYet,
     /// The detail asked for is more than credential, role and policy allow.
     #[error("neither more detail nor this query is allowed for this credential, this viewer's role and this policy")]
     DetailNotAllowed,

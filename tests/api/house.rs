@@ -11,6 +11,7 @@ use cscp::domain::operation::CredentialKind;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::http::{HttpConfig, router};
 use cscp::packs::PackSource;
+use cscp::service::transparency::{NoGuard, Signer, Transparency};
 use cscp::service::{NewKey, PolicyStatus, PolicyWatch, Service};
 use cscp::storage::committer::{Committer, Limits, RulesInForce, Writer};
 use cscp::storage::{Scope, Store, Tenant};
@@ -163,7 +164,10 @@ impl House {
     ) -> Self {
         let (committer, writer) = Committer::new(Arc::clone(&store), rules.clone(), Box::new(SystemEntropy), limits);
         let shared: Arc<dyn Clock> = Arc::new(ground.clock.clone());
-        let mut service = Service::new(Arc::clone(&store), committer, rules, shared, Box::new(SystemEntropy));
+        let signer = Signer::new("tests.example".to_owned(), vec![[4; 32]]);
+        let log = Transparency::new(Arc::clone(&store), Arc::clone(&shared), Some(signer), Arc::new(NoGuard));
+        let service = Service::new(Arc::clone(&store), committer, rules, shared, Box::new(SystemEntropy));
+        let mut service = service.logging_to(Arc::new(log));
         if let Some(told) = told {
             service = service.told_by(told);
         }

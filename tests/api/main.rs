@@ -15,6 +15,7 @@ mod house;
 #[path = "../postgres/leg.rs"]
 mod leg;
 mod lists;
+mod log;
 mod messages;
 mod paces;
 #[path = "../postgres/place.rs"]

@@ -39,11 +39,10 @@ fn corners_grow_from_one_to_the_next() {
 fn seventy_thousand_leaves_have_the_tiles_that_c2sp_names() {
     let mut stored = TileSet::new();
     let grown = append(&mut stored, 0, &leaves(70_000));
-    let full: Vec<u8> = grown.tiles.iter().filter(|tile| tile.is_full()).map(|tile| tile.id().level).collect();
-    assert_eq!(full.iter().filter(|level| **level == 0).count(), 273);
-    assert_eq!(full.len(), 274);
-    let partial: Vec<(TileId, usize)> =
-        grown.tiles.iter().filter(|tile| !tile.is_full()).map(|tile| (tile.id(), tile.hashes().len())).collect();
+    let (full, partial): (Vec<&Tile>, Vec<&Tile>) = grown.tiles.iter().partition(|tile| tile.is_full());
+    let on = |level| full.iter().filter(|tile| tile.id().level == level).count();
+    assert_eq!((on(0), on(1), on(2)), (273, 1, 0));
+    let partial: Vec<(TileId, usize)> = partial.iter().map(|tile| (tile.id(), tile.hashes().len())).collect();
     let id = |level, index| TileId { level, index };
     assert_eq!(partial, [(id(0, 273), 112), (id(1, 1), 17), (id(2, 0), 1)]);
 }

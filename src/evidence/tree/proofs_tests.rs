@@ -1,7 +1,7 @@
 //! Proofs are those of RFC 6962, and are computed from the tiles that are named.
 
 use super::*;
-use crate::evidence::tree::reference::{leaves, mth, path, record, subproof, tiles};
+use crate::evidence::tree::reference::{Reference, leaves, record, tiles};
 use crate::evidence::tree::{right_edge, verify_consistency, verify_inclusion};
 
 /// Only those of the tiles that are named: a proof must not need another.
@@ -11,23 +11,23 @@ fn only(all: &TileSet, ids: Vec<TileId>) -> TileSet {
 
 #[test]
 fn every_pair_of_sizes_up_to_256_from_the_tiles_of_a_larger_tree() {
-    let leaves = leaves(600);
-    let newest = tiles(&leaves);
-    let roots: Vec<Digest> = (0..=256).map(|size| mth(&leaves[..size])).collect();
-    for new in 0..=256 {
-        let (size, new_root) = (new as u64, &roots[new]);
+    let mut reference = Reference::new(600);
+    let newest = tiles(&leaves(600));
+    let roots: Vec<Digest> = (0..=256).map(|size| reference.mth(0, size)).collect();
+    for (new, new_root) in roots.iter().enumerate() {
+        let size = new as u64;
         assert_eq!(root(size, &only(&newest, right_edge(size))).unwrap(), *new_root);
-        for old in 0..=new {
-            let (at, old_root) = (old as u64, &roots[old]);
+        for (old, old_root) in roots.iter().enumerate().take(new + 1) {
+            let at = old as u64;
             let named = only(&newest, consistency_tiles(at, size).unwrap());
             let proof = consistency_proof(at, size, &named).unwrap();
-            let want = if old == 0 { Vec::new() } else { subproof(old, &leaves[..new], true) };
+            let want = if old == 0 { Vec::new() } else { reference.subproof(old, 0, new, true) };
             assert_eq!(proof, want, "{old} to {new}");
             assert_eq!(verify_consistency(at, old_root, size, new_root, &proof), Ok(()), "{old} to {new}");
             if old < new {
                 let named = only(&newest, inclusion_tiles(at, size).unwrap());
                 let proof = inclusion_proof(at, size, &named).unwrap();
-                assert_eq!(proof, path(old, &leaves[..new]), "{old} in {new}");
+                assert_eq!(proof, reference.path(old, 0, new), "{old} in {new}");
                 assert_eq!(verify_inclusion(&record(old), at, size, &proof, new_root), Ok(()), "{old} in {new}");
             }
         }
@@ -36,21 +36,21 @@ fn every_pair_of_sizes_up_to_256_from_the_tiles_of_a_larger_tree() {
 
 #[test]
 fn corners_of_tiles_and_levels() {
-    let leaves = leaves(70_000);
-    let newest = tiles(&leaves);
+    let mut reference = Reference::new(70_000);
+    let newest = tiles(&leaves(70_000));
     let sizes = [1, 2, 255, 256, 257, 511, 512, 513, 65_535, 65_536, 65_537, 65_792, 65_793, 69_999, 70_000];
-    let roots: Vec<Digest> = sizes.iter().map(|size| mth(&leaves[..*size])).collect();
+    let roots: Vec<Digest> = sizes.iter().map(|size| reference.mth(0, *size)).collect();
     for (new, new_root) in sizes.into_iter().zip(&roots) {
         let size = new as u64;
         for (old, old_root) in sizes.into_iter().zip(&roots).filter(|(old, _)| *old <= new) {
             let (at, leaf) = (old as u64, old - 1);
             let named = only(&newest, consistency_tiles(at, size).unwrap());
             let proof = consistency_proof(at, size, &named).unwrap();
-            assert_eq!(proof, subproof(old, &leaves[..new], true), "{old} to {new}");
+            assert_eq!(proof, reference.subproof(old, 0, new, true), "{old} to {new}");
             assert_eq!(verify_consistency(at, old_root, size, new_root, &proof), Ok(()), "{old} to {new}");
             let named = only(&newest, inclusion_tiles(leaf as u64, size).unwrap());
             let proof = inclusion_proof(leaf as u64, size, &named).unwrap();
-            assert_eq!(proof, path(leaf, &leaves[..new]), "{leaf} in {new}");
+            assert_eq!(proof, reference.path(leaf, 0, new), "{leaf} in {new}");
             assert_eq!(verify_inclusion(&record(leaf), leaf as u64, size, &proof, new_root), Ok(()), "{leaf} in {new}");
         }
     }

@@ -1,5 +1,7 @@
 //! RFC 6962 word for word over all leaves, and trees to compare with it. Slow, and obviously right.
 
+use std::collections::BTreeMap;
+
 use crate::domain::canonical::Digest;
 use crate::evidence::tree::{Growing, Grown, Tile, TileId, TileSet, empty_root, node_hash, right_edge};
 
@@ -24,29 +26,62 @@ pub(super) fn mth(leaves: &[Digest]) -> Digest {
     }
 }
 
-/// `PATH` of 2.1.1.
-pub(super) fn path(m: usize, leaves: &[Digest]) -> Vec<Digest> {
-    if leaves.len() == 1 {
-        return Vec::new();
-    }
-    let k = split(leaves.len());
-    let (left, right) = leaves.split_at(k);
-    let (mut proof, other) = if m < k { (path(m, left), right) } else { (path(m - k, right), left) };
-    proof.push(mth(other));
-    proof
+/// The leaves of every test with the roots over parts of them that were computed before.
+pub(super) struct Reference {
+    leaves: Vec<Digest>,
+    known: BTreeMap<(usize, usize), Digest>,
 }
 
-/// `SUBPROOF` of 2.1.2.
-pub(super) fn subproof(m: usize, leaves: &[Digest], known: bool) -> Vec<Digest> {
-    if m == leaves.len() {
-        return if known { Vec::new() } else { vec![mth(leaves)] };
+impl Reference {
+    pub(super) fn new(size: usize) -> Self {
+        Self { leaves: leaves(size), known: BTreeMap::new() }
     }
-    let k = split(leaves.len());
-    let (left, right) = leaves.split_at(k);
-    let (mut proof, other) =
-        if m <= k { (subproof(m, left, known), right) } else { (subproof(m - k, right, false), left) };
-    proof.push(mth(other));
-    proof
+
+    /// `MTH` of 2.1 of the leaves from `start` to before `end`.
+    pub(super) fn mth(&mut self, start: usize, end: usize) -> Digest {
+        if end - start < 2 {
+            return mth(&self.leaves[start..end]);
+        }
+        if let Some(root) = self.known.get(&(start, end)) {
+            return *root;
+        }
+        let middle = start + split(end - start);
+        let root = node_hash(&self.mth(start, middle), &self.mth(middle, end));
+        self.known.insert((start, end), root);
+        root
+    }
+
+    /// `PATH` of 2.1.1 for the leaf `m` of those from `start` to before `end`.
+    pub(super) fn path(&mut self, m: usize, start: usize, end: usize) -> Vec<Digest> {
+        if end - start == 1 {
+            return Vec::new();
+        }
+        let k = split(end - start);
+        let middle = start + k;
+        let (mut proof, other) = if m < k {
+            (self.path(m, start, middle), self.mth(middle, end))
+        } else {
+            (self.path(m - k, middle, end), self.mth(start, middle))
+        };
+        proof.push(other);
+        proof
+    }
+
+    /// `SUBPROOF` of 2.1.2 for the first `m` of the leaves from `start` to before `end`.
+    pub(super) fn subproof(&mut self, m: usize, start: usize, end: usize, known: bool) -> Vec<Digest> {
+        if m == end - start {
+            return if known { Vec::new() } else { vec![self.mth(start, end)] };
+        }
+        let k = split(end - start);
+        let middle = start + k;
+        let (mut proof, other) = if m <= k {
+            (self.subproof(m, start, middle, known), self.mth(middle, end))
+        } else {
+            (self.subproof(m - k, middle, end, false), self.mth(start, middle))
+        };
+        proof.push(other);
+        proof
+    }
 }
 
 /// The root that a proof of inclusion leads to, taken from the top down; none if it has another length.

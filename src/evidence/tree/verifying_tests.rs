@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::evidence::tree::reference::{consistent, included, leaves, mth, path, record, subproof};
+use crate::evidence::tree::reference::{Reference, consistent, included, leaves, record};
 
 /// Positions and sizes whose ways to the root differ in kind.
 const SAMPLES: [(usize, usize); 10] =
@@ -42,7 +42,8 @@ fn changed(proof: &[Digest]) -> Vec<Vec<Digest>> {
 fn inclusion_depends_on_every_bit() {
     for (index, size) in SAMPLES {
         let leaves = leaves(size);
-        let (proof, root) = (path(index, &leaves), mth(&leaves));
+        let mut reference = Reference::new(size);
+        let (proof, root) = (reference.path(index, 0, size), reference.mth(0, size));
         let record = record(index);
         let (at, n) = (index as u64, size as u64);
         assert_eq!(verify_inclusion(&record, at, n, &proof, &root), Ok(()));
@@ -68,9 +69,9 @@ fn inclusion_depends_on_every_bit() {
 #[test]
 fn consistency_depends_on_every_bit() {
     for (old, new) in PAIRS {
-        let leaves = leaves(new);
-        let (old_root, new_root) = (mth(&leaves[..old]), mth(&leaves));
-        let proof = subproof(old, &leaves, true);
+        let mut reference = Reference::new(new);
+        let (old_root, new_root) = (reference.mth(0, old), reference.mth(0, new));
+        let proof = reference.subproof(old, 0, new, true);
         let (m, n) = (old as u64, new as u64);
         assert_eq!(verify_consistency(m, &old_root, n, &new_root, &proof), Ok(()));
         for other in flips(&old_root) {
@@ -84,8 +85,8 @@ fn consistency_depends_on_every_bit() {
         }
         for bit in 0..64 {
             for (m, n) in [(m ^ (1 << bit), n), (m, n ^ (1 << bit))] {
-                let reference = || consistent(m, n, Some(old_root), &proof) == Some((old_root, new_root));
-                let same = 0 < m && m < n && reference();
+                let fits = || consistent(m, n, Some(old_root), &proof) == Some((old_root, new_root));
+                let same = 0 < m && m < n && fits();
                 let found = verify_consistency(m, &old_root, n, &new_root, &proof);
                 assert_eq!(found.is_ok(), same, "{old} to {new}, taken as {m} to {n}");
             }
@@ -94,9 +95,9 @@ fn consistency_depends_on_every_bit() {
 }
 
 #[test]
-fn a_proof_for_one_size_fits_hardly_another() {
-    let leaves = leaves(5);
-    let (proof, root) = (path(4, &leaves), mth(&leaves));
+fn the_last_leaf_says_how_large_the_tree_is() {
+    let mut reference = Reference::new(5);
+    let (proof, root) = (reference.path(4, 0, 5), reference.mth(0, 5));
     let fits = (0..100).filter(|size| verify_inclusion(&record(4), 4, *size, &proof, &root).is_ok());
     assert_eq!(fits.collect::<Vec<_>>(), [5]);
 }

@@ -33,13 +33,13 @@ pub struct InclusionShown {
     /// The entry.
     pub artifact_id: ArtifactId,
     /// Its hash, whose 32 bytes are the leaf's record.
-    pub entry_hash: Digest,
+    pub entry_hash: String,
     /// Its place, counted from 0.
     pub leaf_index: u64,
     /// The size of the tree that the proof is for.
     pub tree_size: u64,
     /// The hashes beside the path to the root, from the leaf upwards.
-    pub proof: Vec<Digest>,
+    pub proof: Vec<String>,
     /// The checkpoint of that size.
     pub checkpoint: String,
 }
@@ -52,7 +52,7 @@ pub struct ConsistencyShown {
     /// The newer size: the newest checkpoint's.
     pub to: u64,
     /// The hashes of the proof.
-    pub proof: Vec<Digest>,
+    pub proof: Vec<String>,
     /// The checkpoint of the newer size.
     pub checkpoint: String,
 }
@@ -65,6 +65,10 @@ impl Transparency {
     async fn newest(&self, tenant_id: &TenantId) -> Result<StoredCheckpoint, ServiceError> {
         self.store.checkpoint(tenant_id).await?.ok_or(ServiceError::NotFound("checkpoint"))
     }
+}
+
+fn shown(proof: &[Digest]) -> Vec<String> {
+    proof.iter().map(Digest::prefixed).collect()
 }
 
 /// A stored tree from which no proof can be made is not the tree that was written.
@@ -89,17 +93,17 @@ impl Service {
     pub async fn inclusion(&self, caller: &Caller, id: &ArtifactId) -> Result<InclusionShown, ServiceError> {
         let tenant_id = &caller.tenant.tenant_id;
         let entry = self.entry_to_prove(caller, id).await?;
-        let newest = self.log.newest(tenant_id).await?;
+        let newest = self.store.checkpoint(tenant_id).await?.ok_or(ServiceError::NotInLogYet)?;
         let leaf = self.store.leaf(tenant_id, &entry.header.stream_id, entry.header.seq).await?;
-        let leaf_index = leaf.filter(|leaf| *leaf < newest.size).ok_or(ServiceError::NotFound("proof yet"))?;
+        let leaf_index = leaf.filter(|leaf| *leaf < newest.size).ok_or(ServiceError::NotInLogYet)?;
         let tiles = self.log.load(tenant_id, &inclusion_tiles(leaf_index, newest.size).map_err(broken)?).await?;
         let proof = inclusion_proof(leaf_index, newest.size, &tiles).map_err(broken)?;
         Ok(InclusionShown {
             artifact_id: id.clone(),
-            entry_hash: entry.entry_hash,
+            entry_hash: entry.entry_hash.prefixed(),
             leaf_index,
             tree_size: newest.size,
-            proof,
+            proof: shown(&proof),
             checkpoint: newest.note,
         })
     }
@@ -114,6 +118,6 @@ impl Service {
         }
         let tiles = self.log.load(tenant_id, &consistency_tiles(from, newest.size).map_err(broken)?).await?;
         let proof = consistency_proof(from, newest.size, &tiles).map_err(broken)?;
-        Ok(ConsistencyShown { from, to: newest.size, proof, checkpoint: newest.note })
+        Ok(ConsistencyShown { from, to: newest.size, proof: shown(&proof), checkpoint: newest.note })
     }
 }

@@ -43,8 +43,8 @@ async fn what_an_auditor_fetches_proves_every_entry() {
     let handler = house.handler("a").await;
     let auditor = house.client("a", CredentialKind::Auditor, None, None).await;
     auditor.get("/v1/evidence/checkpoint").await.problem(404, "not_found");
-    let (_, bind) = house.confirmed(&handler, "conv").await;
-    handler.post("/v1/commands", bind).await.expect(201);
+    let (context, bind) = house.confirmed(&handler, "conv").await;
+    handler.post(&format!("/v1/contexts/{context}/commands"), bind).await.expect(201);
     let found = auditor.post("/v1/evidence/query", json!({"conversation_id": "conv"})).await.expect(200);
     let artifacts = found.body["items"].as_array().unwrap().clone();
     assert!(artifacts.len() > 4);
@@ -64,13 +64,16 @@ async fn what_an_auditor_fetches_proves_every_entry() {
     sequence(&house).await;
     let next = checkpoint(&auditor).await;
     assert!(next.size() > first.size());
-    let got = auditor.get(&format!("/v1/evidence/consistency/{}", first.size())).await.expect(200).body;
+    let got = auditor.get(&format!("/v1/evidence/consistency?from={}", first.size())).await.expect(200).body;
     assert_eq!((&got["from"], &got["to"]), (&json!(first.size()), &json!(next.size())));
     verify_consistency(first.size(), &first.root(), next.size(), &next.root(), &hashes(&got["proof"])).unwrap();
     sequence(&house).await;
     assert_eq!(checkpoint(&auditor).await, next, "looking at checkpoints is not recorded");
-    for size in ["0", "99999", "x", "-1"] {
-        auditor.get(&format!("/v1/evidence/consistency/{size}")).await.problem(404, "not_found");
+    for size in ["0", "99999"] {
+        auditor.get(&format!("/v1/evidence/consistency?from={size}")).await.problem(404, "not_found");
+    }
+    for query in ["?from=x", "?from=-1", "", "?size=3", "?from=1&to=2"] {
+        auditor.get(&format!("/v1/evidence/consistency{query}")).await.problem(400, "unknown_parameter");
     }
 }
 

@@ -22,9 +22,12 @@ fn reason(pack: &ContextPack, id: &str) -> Option<Omission> {
     pack.omitted.iter().find(|omitted| omitted.id == id).map(|omitted| omitted.reason)
 }
 
+/// A question, the fact that was renewed, the turns, what must be there, and what must not.
+type Case<'a> = (&'a str, Fact, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
+
 #[test]
 fn an_address_that_changed_mid_order_is_not_said_again() {
-    let cases: [(&str, Fact, &[&str], &[&str], &[&str]); 3] = [
+    let cases: [Case<'_>; 3] = [
         (
             "Qual é o endereço de entrega?",
             renewed(1, "endereco_entrega", "Avenida Paulista 900", &["Rua das Flores 12"]),

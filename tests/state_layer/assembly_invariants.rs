@@ -43,7 +43,8 @@ fn any_fact(number: u64) -> impl Strategy<Value = Fact> {
                 0 => fact.constraint = Some(ConstraintType::Policy),
                 1 => fact.review = Some(Review { bases: other.map(uid).into_iter().collect(), since: at(300) }),
                 2 => {
-                    fact.former = vec![Former { uid: uid(number + 500), text: format!("SECRET{number} units of zinc") }]
+                    fact.former =
+                        vec![Former { uid: uid(number + 500), text: format!("SECRET{number} units of zinc") }];
                 }
                 3 => {
                     fact.restricted_to = vec!["nobody at all".to_owned()];
@@ -55,7 +56,7 @@ fn any_fact(number: u64) -> impl Strategy<Value = Fact> {
                     fact.value = format!("SECRET{number} for later").into();
                 }
                 5 => {
-                    let cue = if number % 2 == 0 { "equal_authority" } else { "plain" };
+                    let cue = if number.is_multiple_of(2) { "equal_authority" } else { "plain" };
                     fact.contested = other
                         .map(|by| Contest {
                             by: uid(by),
@@ -98,6 +99,10 @@ fn given(facts: Vec<Fact>) -> Given {
 fn ask(given: &Given, turns: Vec<Turn>, budget: u32) -> Result<ContextPack, PackRefusal> {
     given.ask(&PackRequest { recent_turns: turns, token_budget: budget, ..request("What is the price of the chairs?") })
 }
+
+/// The headings of a pack.
+const HEADINGS: [&str; 7] =
+    ["## Now", "## Conflicts", "## Constraints", "## Recompute", "## Facts", "## Working set", "## Said"];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
@@ -150,7 +155,6 @@ proptest! {
     #[test]
     fn every_line_is_ours(facts in facts(), turns in said()) {
         let context = ask(&given(facts), turns, 4000).unwrap().context;
-        const HEADINGS: [&str; 7] = ["## Now", "## Conflicts", "## Constraints", "## Recompute", "## Facts", "## Working set", "## Said"];
         for line in context.lines() {
             prop_assert!(line.starts_with("- ") || HEADINGS.contains(&line), "{line}");
         }

@@ -167,7 +167,9 @@ async fn a_step_that_comes_after_another_size_writes_nothing() {
     let waiting = house.store.waiting(tenant, 100).await.unwrap();
     let step = |from: u64, leaves: &[cscp::storage::Waiting]| {
         let mut growing = cscp::evidence::tree::Growing::new(0, Vec::new()).unwrap();
-        leaves.iter().for_each(|entry| growing.push(&entry.entry_hash));
+        for entry in leaves {
+            growing.push(&entry.entry_hash);
+        }
         let grown = growing.finish();
         Growth { from, size: from + grown.size, root: grown.root, tiles: grown.tiles, leaves: leaves.to_vec() }
     };

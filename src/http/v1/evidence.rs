@@ -3,6 +3,9 @@
 //!
 //! Scopes are checked by the use case, because a refused look is evidence too.
 
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,7 +31,7 @@ const FRAME: Endpoint =
 const CHECKPOINT: Endpoint = Endpoint::get("/v1/evidence/checkpoint", &[Scope::EvidenceRead]);
 const INCLUSION: Endpoint =
     Endpoint::get("/v1/evidence/artifacts/{artifact_id}/proof", &[Scope::EvidenceRead]).refusals_recorded();
-const CONSISTENCY: Endpoint = Endpoint::get("/v1/evidence/consistency/{size}", &[Scope::EvidenceRead]);
+const CONSISTENCY: Endpoint = Endpoint::get("/v1/evidence/consistency", &[Scope::EvidenceRead]).with_query();
 const LIST: &str = "evidence";
 
 /// The longest evidence type.
@@ -125,7 +128,17 @@ async fn inclusion(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     Reply::ok(&call.app.service.inclusion(&call.caller, &id).await?)
 }
 
-async fn consistency(call: Call, PathId(size): PathId) -> Result<Reply, Problem> {
-    let size = size.parse().map_err(|_| Problem::not_found("tree of that size"))?;
-    Reply::ok(&call.app.service.consistency(&call.caller, size).await?)
+/// Which older tree.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FromWire {
+    from: u64,
+}
+
+async fn consistency(call: Call, query: Result<Query<FromWire>, QueryRejection>) -> Result<Reply, Problem> {
+    let Ok(Query(FromWire { from })) = query else {
+        let detail = "say in `from`, a number, of which size the older tree is, and nothing else";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "unknown_parameter", detail));
+    };
+    Reply::ok(&call.app.service.consistency(&call.caller, from).await?)
 }

@@ -69,7 +69,9 @@ impl Transparency {
         if head.is_some_and(|head| growing.root() != head.root) {
             return Err(LogError::Tampered);
         }
-        waiting.iter().for_each(|entry| growing.push(&entry.entry_hash));
+        for entry in &waiting {
+            growing.push(&entry.entry_hash);
+        }
         let grown = growing.finish();
         let count = waiting.len();
         let growth = Growth { from, size: grown.size, root: grown.root, tiles: grown.tiles, leaves: waiting };

@@ -135,7 +135,7 @@ impl<'a> Heard<'a> {
     }
 
     /// The only fact in whose place a value of this kind could stand: of those just written, or else of all.
-    fn only_taker(&self, kind: ValueKind) -> Option<(&'a Fact, Prepared)> {
+    fn only_taker(&self, kind: ValueKind) -> Option<Taker<'a>> {
         let just_now = |fact: &&Fact| fact.at.seconds_until(self.reading.at) <= BREATH;
         let (recent, older): (Vec<&Fact>, Vec<&Fact>) = self.facts.iter().partition(|fact| just_now(fact));
         match takers(&recent, kind) {
@@ -149,8 +149,11 @@ impl<'a> Heard<'a> {
     }
 }
 
+/// A fact in whose place a value could stand.
+type Taker<'a> = (&'a Fact, Prepared);
+
 /// The first two facts in whose place a value of this kind could stand.
-fn takers<'a>(facts: &[&'a Fact], kind: ValueKind) -> (Option<(&'a Fact, Prepared)>, Option<(&'a Fact, Prepared)>) {
+fn takers<'a>(facts: &[&'a Fact], kind: ValueKind) -> (Option<Taker<'a>>, Option<Taker<'a>>) {
     let prepared = facts.iter().map(|fact| (*fact, Prepared::of(fact)));
     let mut takers = prepared.filter(|(_, prepared)| prepared.takes(kind));
     (takers.next(), takers.next())

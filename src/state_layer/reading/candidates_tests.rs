@@ -14,7 +14,20 @@ use crate::state_layer::authority::AuthorityOrder;
 use crate::state_layer::fact::{FactScope, Former, MemoryType, Source, Standing};
 
 /// Utterances with the facts that they were written for.
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/utterances");
+const FIXTURES: &[&str] = &[
+    include_str!("../../../tests/fixtures/utterances/dev.en.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/dev.es.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/dev.pt.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/more.en.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/more.es.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/more.pt.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/second.en.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/second.es.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/second.pt.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/third.en.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/third.es.jsonl"),
+    include_str!("../../../tests/fixtures/utterances/third.pt.jsonl"),
+];
 
 fn fact(number: usize, key: &str, value: &str) -> Fact {
     let at = Timestamp::from_micros(i64::try_from(number).unwrap_or(0));
@@ -64,8 +77,7 @@ type Cases = (Vec<(String, String)>, Vec<String>);
 
 fn cases() -> Cases {
     let (mut facts, mut turns) = (Vec::new(), Vec::new());
-    for file in std::fs::read_dir(FIXTURES).unwrap() {
-        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+    for text in FIXTURES {
         for case in text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             facts.extend(

@@ -106,7 +106,9 @@ impl TreeStore for SqliteStore {
 
     async fn tiles(&self, tenant_id: &TenantId, ids: &[TileId]) -> Result<Vec<Tile>, StorageError> {
         let mut wanted = Rows::default();
-        ids.iter().for_each(|id| wanted.add(&(id.level, id.index)));
+        for id in ids {
+            wanted.add(&(id.level, id.index));
+        }
         let query = sqlx::query(TILES).bind(tenant_id.as_str()).bind(wanted.into_array());
         query.fetch_all(&self.readers).await.map_err(unavailable)?.iter().map(tile).collect()
     }

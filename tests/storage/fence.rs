@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use cscp::domain::canonical::Digest;
 use cscp::domain::operation::{CredentialKind, Sweep};
-use cscp::domain::time::Clock as _;
+use cscp::domain::time::Clock;
+use cscp::service::transparency::{NoGuard, Signer, Transparency};
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Limits, Submission};
 use cscp::storage::postgres::{PostgresSettings, PostgresStore};
@@ -106,7 +107,13 @@ async fn behind_the_fence_everything_goes_on_as_before() {
     }
     assert!(house.store.due(house.clock.now(), 100).await.unwrap().is_empty());
     assert!(house.store.forget_requests(house.clock.now(), 100).await.unwrap() > 3);
+    let signer = Signer::new("example.org".to_owned(), vec![[6; 32]]);
+    let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&house.clock);
+    let log = Transparency::new(Arc::clone(&house.store), clock, Some(signer), Arc::new(NoGuard));
+    while log.sequence_once().await.unwrap() > 0 {}
     for tenant in [&house.tenant, &house.other] {
+        let tree = house.store.tree(&tenant.tenant_id).await.unwrap().unwrap();
+        assert!(tree.size > 0 && tree.signed == tree.size, "upkeep appends and signs for every tenant");
         let report = verify_tenant(house.store.as_ref(), &tenant.tenant_id).await.unwrap();
         assert!(report.broken.is_empty() && report.streams > 0, "{report:?}");
     }
@@ -119,7 +126,7 @@ async fn a_statement_that_forgets_its_tenant_sees_and_changes_one_tenant_only() 
     let mut connection = PgConnection::connect(&settings.url).await.unwrap();
     let tables = "SELECT relname::text FROM pg_class WHERE relrowsecurity ORDER BY relname";
     let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&mut connection).await.unwrap();
-    assert_eq!(tables.len(), 17);
+    assert_eq!(tables.len(), 22);
     let mut seen_by_its_own = 0;
     for table in tables {
         for (tenant, may_see) in [(None, false), (Some(""), false), (Some("b"), false), (Some("a"), true)] {

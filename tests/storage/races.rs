@@ -236,6 +236,7 @@ async fn without_the_rule_the_same_race_finds_doubles() {
     for keys in [
         "ALTER TABLE log_entries DROP CONSTRAINT log_entries_pkey",
         "ALTER TABLE log_payloads DROP CONSTRAINT log_payloads_pkey",
+        "ALTER TABLE log_outbox DROP CONSTRAINT log_outbox_pkey",
     ] {
         houses[0].changed(keys).await;
     }

@@ -27,7 +27,7 @@ pub fn plain(letter: char) -> char {
 /// A text in plain letters.
 #[must_use]
 pub fn plain_text(text: &str) -> String {
-    text.chars().map(plain).collect()
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.chars().map(plain).collect() }
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub(super) struct Wanted {
     slots: HashSet<&'static str>,
     /// Beginnings of stems, in keys.
     roots: HashSet<[u8; ROOT]>,
+    /// First letters and lengths of the words: most others are told by these.
+    shapes: [u64; 32],
     /// Digits of numbers without separators and outer zeros, in values.
     digits: Vec<String>,
     /// All digits of codes, which may be written in several parts.
@@ -39,7 +41,23 @@ impl Wanted {
         for asked in claims {
             wanted.add(asked);
         }
+        let words = wanted.words.iter().map(String::as_str).chain(wanted.slots.iter().copied());
+        for (row, bit) in words.map(shape) {
+            if let Some(row) = wanted.shapes.get_mut(row) {
+                *row |= bit;
+            }
+        }
         wanted
+    }
+
+    /// Whether a word is of the shape of one that is looked for.
+    fn is_shaped(&self, stem: &str) -> bool {
+        let (row, bit) = shape(stem);
+        self.shapes.get(row).is_some_and(|row| row & bit != 0)
+    }
+
+    fn has(&self, stem: &str) -> bool {
+        self.is_shaped(stem) && self.words.contains(stem)
     }
 
     fn add(&mut self, asked: &Asked<'_>) {
@@ -115,14 +133,13 @@ impl Wanted {
         };
         let text = fact.words();
         any(&fact.key, &|stem| self.is_named(stem))
-            || any(&text, &|stem| self.words.contains(stem))
-            || fact.former.iter().any(|former| any(&former.text, &|stem| self.words.contains(stem)))
+            || any(&text, &|stem| self.has(stem))
+            || fact.former.iter().any(|former| any(&former.text, &|stem| self.has(stem)))
             || self.has_digits(&text)
     }
 
     fn is_named(&self, stem: &str) -> bool {
-        self.words.contains(stem)
-            || self.slots.contains(stem)
+        self.is_shaped(stem) && (self.words.contains(stem) || self.slots.contains(stem))
             || root(stem).is_some_and(|root| self.roots.contains(&root))
     }
 
@@ -132,6 +149,12 @@ impl Wanted {
         !self.digits.is_empty() && numbers().filter_map(significant).any(|digits| self.digits.contains(&digits))
             || !self.codes.is_empty() && runs().any(|run| self.codes.iter().any(|code| code.contains(run)))
     }
+}
+
+/// A word's length, up to what there are rows for, and a bit for its first letter.
+fn shape(word: &str) -> (usize, u64) {
+    let first = word.bytes().next().unwrap_or(0);
+    (word.len().min(31), 1 << (first & 63))
 }
 
 /// The beginning of a stem that is long enough to have a root in common with another.

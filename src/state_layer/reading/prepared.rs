@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::claims::echo_of;
 use super::lexicon::is_state;
-use super::words::{lexemes, stem};
+use super::words::{lexemes, stem_of};
 use super::{classes, slots};
 use crate::domain::canonical::Digest;
 use crate::state_layer::fact::Fact;
@@ -55,7 +55,7 @@ fn start_of(text: &str) -> &str {
 }
 
 fn stems(text: &str) -> Vec<String> {
-    lexemes(start_of(text)).map(|word| stem(&plain_text(word))).collect()
+    lexemes(start_of(text)).map(stem_of).collect()
 }
 
 impl Prepared {
@@ -66,7 +66,7 @@ impl Prepared {
         let key = lexemes(&fact.key)
             .take(KEY_WORDS)
             .map(|word| {
-                let stem = stem(&plain_text(word));
+                let stem = stem_of(word);
                 KeyWord { slots: slots::of(&stem), generic: slots::is_generic(&stem), stem }
             })
             .collect();

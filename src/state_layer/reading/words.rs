@@ -105,6 +105,13 @@ pub(super) fn tongue(words: &[Word]) -> Tongue {
     }
 }
 
+/// The stem of a word as it is written.
+pub(super) fn stem_of(written: &str) -> String {
+    let mut stem = plain_text(written);
+    stem_in_place(&mut stem);
+    stem
+}
+
 /// A stem that is the same for the number and gender of a word and for the commonest English endings.
 pub(super) fn stem(word: &str) -> String {
     let mut stem = word.to_owned();
@@ -276,7 +283,7 @@ pub(super) fn lexemes(text: &str) -> impl Iterator<Item = &str> {
 pub(super) fn terms(text: &str) -> Vec<(String, &'static [&'static str])> {
     lexemes(text)
         .map(|word| {
-            let stem = stem(&plain_text(word));
+            let stem = stem_of(word);
             let slots = slots::of(&stem);
             (stem, slots)
         })

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use super::chunks::Chunk;
 use super::{Read, ValueKind};
-use crate::state_layer::language::folding::plain_text;
 
 /// Words that end an English street name.
 const STREET_ENDS: &str =
@@ -138,7 +137,7 @@ pub(super) fn street(chunks: &[Chunk<'_>]) -> Option<Read> {
         let words: Vec<String> = chunks
             .iter()
             .take(taken)
-            .map(|chunk| plain_text(chunk.text).chars().filter(|sign| sign.is_alphanumeric()).collect())
+            .map(|chunk| chunk.plain.chars().filter(|sign| sign.is_alphanumeric()).collect())
             .collect();
         Some((ValueKind::Place, words.join(" "), taken))
     };

@@ -73,8 +73,10 @@ pub struct StoredCheckpoint {
 /// What a database keeps of the trees.
 #[async_trait]
 pub trait TreeStore: Send + Sync {
-    /// Tenants with entries that wait, or with a tree that has grown since its last checkpoint.
-    async fn behind(&self, limit: u32) -> Result<Vec<TenantId>, StorageError>;
+    /// Tenants after `after` with entries that wait, by id; with `unsigned` also those whose tree has grown since its last
+    /// checkpoint.
+    async fn behind(&self, after: Option<&TenantId>, unsigned: bool, limit: u32)
+    -> Result<Vec<TenantId>, StorageError>;
     /// A tenant's tree; none before its first leaf.
     async fn tree(&self, tenant_id: &TenantId) -> Result<Option<TreeHead>, StorageError>;
     /// Entries that wait, those of one chain in their order.

@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use cscp::domain::canonical::Digest;
+use cscp::domain::id::TenantId;
 use cscp::evidence::checkpoint::Checkpoint;
 use cscp::evidence::note::VerifierKey;
 use cscp::evidence::tree::{
     Tile, TileSet, consistency_proof, consistency_tiles, inclusion_proof, inclusion_tiles, verify_consistency,
     verify_inclusion,
 };
-use cscp::service::transparency::{Guard, GuardError, Refusal, Signed, Signer, Transparency};
+use cscp::service::transparency::{Guard, GuardError, NoGuard, Refusal, Signed, Signer, Transparency};
 use cscp::service::verify_tenant;
 use cscp::storage::{Growth, Store};
 
-use crate::harness::House;
+use crate::harness::{House, ManualClock};
 use crate::meddled::{Cut, Meddled};
 
 const SEED: [u8; 32] = [5; 32];
@@ -49,7 +50,7 @@ fn signer() -> Signer {
 
 fn log(house: &House, store: &Arc<dyn Store>, guard: &Arc<Memory>) -> Transparency {
     let guard = Arc::<Memory>::clone(guard);
-    Transparency::new(Arc::clone(store), Arc::<crate::harness::ManualClock>::clone(&house.clock), Some(signer()), guard)
+    Transparency::new(Arc::clone(store), Arc::<ManualClock>::clone(&house.clock), Some(signer()), guard)
 }
 
 fn keys(house: &House) -> Vec<VerifierKey> {
@@ -123,6 +124,25 @@ async fn many_batches_and_tenants_catch_up() {
     while log.sequence_once().await.unwrap() > 0 {}
     assert!(every_entry_is_proven(&house).await.size() > 300, "more than one tile");
     assert!(house.store.tree(&house.other.tenant_id).await.unwrap().is_none(), "another tenant has a log of its own");
+}
+
+#[tokio::test]
+async fn who_is_behind_waits_or_is_not_signed() {
+    let house = House::new().await;
+    let (store, tenant) = (&house.store, &house.tenant.tenant_id);
+    let behind = async |after: Option<&TenantId>, unsigned| store.behind(after, unsigned, 10).await.unwrap();
+    assert!(behind(None, true).await.is_empty());
+    talk(&house, 0, 2).await;
+    assert_eq!(behind(None, false).await, [tenant.clone()]);
+    let unsigned =
+        Transparency::new(Arc::clone(store), Arc::<ManualClock>::clone(&house.clock), None, Arc::new(NoGuard));
+    assert!(unsigned.sequence_once().await.unwrap() > 0);
+    assert!(behind(None, false).await.is_empty(), "a server that signs nothing is done");
+    assert_eq!(behind(None, true).await, [tenant.clone()]);
+    assert!(behind(Some(tenant), true).await.is_empty());
+    log(&house, store, &Arc::new(Memory::default())).sequence_once().await.unwrap();
+    assert!(behind(None, true).await.is_empty());
+    every_entry_is_proven(&house).await;
 }
 
 /// Wherever the process ends, the next one goes on: no gap, no leaf twice.

@@ -76,8 +76,13 @@ fn ended() -> StorageError {
 
 #[async_trait]
 impl TreeStore for Meddled {
-    async fn behind(&self, limit: u32) -> Result<Vec<TenantId>, StorageError> {
-        self.inner.behind(limit).await
+    async fn behind(
+        &self,
+        after: Option<&TenantId>,
+        unsigned: bool,
+        limit: u32,
+    ) -> Result<Vec<TenantId>, StorageError> {
+        self.inner.behind(after, unsigned, limit).await
     }
 
     async fn tree(&self, tenant_id: &TenantId) -> Result<Option<TreeHead>, StorageError> {

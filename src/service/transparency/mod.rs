@@ -61,6 +61,8 @@ pub struct Transparency {
     signer: Option<Signer>,
     guard: Arc<dyn Guard>,
     refused: Mutex<BTreeMap<TenantId, Refusal>>,
+    /// Whom the last round ended with, so that the next one goes on with the others.
+    last: Mutex<Option<TenantId>>,
 }
 
 impl std::fmt::Debug for Transparency {
@@ -73,7 +75,7 @@ impl Transparency {
     /// A log whose checkpoints are signed by this signer, if there is one, and guarded.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Option<Signer>, guard: Arc<dyn Guard>) -> Self {
-        Self { store, clock, signer, guard, refused: Mutex::default() }
+        Self { store, clock, signer, guard, refused: Mutex::default(), last: Mutex::default() }
     }
 
     /// What keeps a restored backup from being signed: `file` or `none`.
@@ -86,6 +88,16 @@ impl Transparency {
     #[must_use]
     pub fn refused(&self) -> BTreeMap<TenantId, Refusal> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Asks the guard where waiting for a disk keeps nobody else waiting.
+    async fn guarded<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn Guard) -> Result<T, GuardError> + Send + 'static,
+    ) -> Result<T, GuardError> {
+        let guard = Arc::clone(&self.guard);
+        let asked = tokio::task::spawn_blocking(move || ask(guard.as_ref())).await;
+        asked.unwrap_or_else(|error| Err(GuardError(error.to_string())))
     }
 
     fn note(&self, tenant_id: &TenantId, refusal: Option<Refusal>) {

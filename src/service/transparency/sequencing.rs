@@ -1,5 +1,6 @@
 //! Appending what waits to the trees, and having the trees signed.
 
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use super::{LogError, Refusal, Signed, Transparency};
@@ -27,7 +28,7 @@ impl Transparency {
     /// One round: how many entries found their place.
     pub async fn sequence_once(&self) -> Result<usize, LogError> {
         let mut appended = 0;
-        for tenant_id in self.store.behind(ROUND).await? {
+        for tenant_id in self.next_tenants().await? {
             match self.sequence(&tenant_id).await {
                 Ok(count) => appended += count,
                 // One tree that cannot be continued must not keep the others from growing.
@@ -38,6 +39,19 @@ impl Transparency {
             }
         }
         Ok(appended)
+    }
+
+    /// The tenants of this round: after those of the last one, and then from the beginning again.
+    async fn next_tenants(&self) -> Result<Vec<TenantId>, LogError> {
+        let after = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let unsigned = self.signer.is_some();
+        let mut tenants = self.store.behind(after.as_ref(), unsigned, ROUND).await?;
+        if tenants.is_empty() && after.is_some() {
+            tenants = self.store.behind(None, unsigned, ROUND).await?;
+        }
+        let full = usize::try_from(ROUND).is_ok_and(|round| tenants.len() == round);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = tenants.last().filter(|_| full).cloned();
+        Ok(tenants)
     }
 
     async fn sequence(&self, tenant_id: &TenantId) -> Result<usize, LogError> {
@@ -92,7 +106,8 @@ impl Transparency {
         }
         let origin = signer.origin(tenant);
         let keys = signer.keys(&origin)?;
-        let known = self.guard.latest(&origin)?;
+        let name = origin.clone();
+        let known = self.guarded(move |guard| guard.latest(&name)).await?;
         let refusal = match known {
             Some(known) => self.contradicts(&tenant.tenant_id, &head, known).await?,
             None => None,
@@ -100,7 +115,10 @@ impl Transparency {
         self.note(&tenant.tenant_id, refusal);
         let now = Signed { size: head.size, root: head.root };
         // Whoever moves the guard signs; the other one looks again in the next round.
-        if refusal.is_some() || (known != Some(now) && !self.guard.advance(&origin, known, now)?) {
+        let name = origin.clone();
+        if refusal.is_some()
+            || known != Some(now) && !self.guarded(move |guard| guard.advance(&name, known, now)).await?
+        {
             return Ok(());
         }
         let note = Checkpoint::new(&origin, head.size, head.root)?.sign(&keys)?;
@@ -157,12 +175,20 @@ impl Transparency {
             if taken.is_none() {
                 continue;
             }
-            // While there is much to do, nobody waits for the next tick.
-            while let Ok(appended) = self.sequence_once().await {
-                if appended < usize::try_from(BATCH).unwrap_or(usize::MAX)
-                    || taken.is_none_or(|at| at.elapsed() >= RENEW)
-                {
-                    break;
+            self.sequence_all(taken).await;
+        }
+    }
+
+    /// While there is much to do, nobody waits for the next tick; but the lease is renewed in time.
+    async fn sequence_all(&self, taken: Option<Instant>) {
+        while taken.is_some_and(|at| at.elapsed() < RENEW) {
+            match self.sequence_once().await {
+                Ok(appended) if usize::try_from(BATCH).is_ok_and(|batch| appended >= batch) => {}
+                Ok(_) => return,
+                Err(error) => {
+                    metrics::counter!("cscp_log_failures_total").increment(1);
+                    tracing::warn!(log.error = %error, "entries wait for their place in the log");
+                    return;
                 }
             }
         }

@@ -13,9 +13,9 @@ use crate::storage::{Growth, Leaf, StorageError, StoredCheckpoint, TreeHead, Tre
 
 const BEHIND: &str = "-- postgres: tree.behind
     SELECT tenant_id FROM tenants AS t
-        WHERE EXISTS (SELECT 1 FROM log_outbox AS o WHERE o.tenant_id = t.tenant_id)
-           OR EXISTS (SELECT 1 FROM log_trees AS g WHERE g.tenant_id = t.tenant_id AND g.signed < g.size)
-        ORDER BY tenant_id LIMIT $1";
+        WHERE tenant_id > $1 AND (EXISTS (SELECT 1 FROM log_outbox AS o WHERE o.tenant_id = t.tenant_id)
+           OR $2 AND EXISTS (SELECT 1 FROM log_trees AS g WHERE g.tenant_id = t.tenant_id AND g.signed < g.size))
+        ORDER BY tenant_id LIMIT $3";
 
 const TREE: &str = "-- postgres: tree.tree
     SELECT size, root, signed FROM log_trees WHERE tenant_id = $1";
@@ -81,8 +81,14 @@ fn size(row: &PgRow, column: &str) -> Result<u64, StorageError> {
 
 #[async_trait]
 impl TreeStore for PostgresStore {
-    async fn behind(&self, limit: u32) -> Result<Vec<TenantId>, StorageError> {
-        let rows = self.rest.rows(EVERYBODY, sqlx::query(BEHIND).bind(i64::from(limit))).await?;
+    async fn behind(
+        &self,
+        after: Option<&TenantId>,
+        unsigned: bool,
+        limit: u32,
+    ) -> Result<Vec<TenantId>, StorageError> {
+        let query = sqlx::query(BEHIND).bind(after.map_or("", |id| id.as_str())).bind(unsigned);
+        let rows = self.rest.rows(EVERYBODY, query.bind(i64::from(limit))).await?;
         rows.iter().map(tenant_id).collect()
     }
 

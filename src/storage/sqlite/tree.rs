@@ -12,9 +12,9 @@ use crate::storage::{Growth, Leaf, StorageError, StoredCheckpoint, TreeHead, Tre
 
 const BEHIND: &str = "-- sqlite: tree.behind
     SELECT tenant_id FROM tenants AS t
-        WHERE EXISTS (SELECT 1 FROM log_outbox AS o WHERE o.tenant_id = t.tenant_id)
-           OR EXISTS (SELECT 1 FROM log_trees AS g WHERE g.tenant_id = t.tenant_id AND g.signed < g.size)
-        ORDER BY tenant_id LIMIT ?";
+        WHERE tenant_id > ?1 AND (EXISTS (SELECT 1 FROM log_outbox AS o WHERE o.tenant_id = t.tenant_id)
+           OR ?2 AND EXISTS (SELECT 1 FROM log_trees AS g WHERE g.tenant_id = t.tenant_id AND g.signed < g.size))
+        ORDER BY tenant_id LIMIT ?3";
 
 const TREE: &str = "-- sqlite: tree.tree
     SELECT size, root, signed FROM log_trees WHERE tenant_id = ?";
@@ -80,8 +80,14 @@ fn size(row: &SqliteRow, column: &str) -> Result<u64, StorageError> {
 
 #[async_trait]
 impl TreeStore for SqliteStore {
-    async fn behind(&self, limit: u32) -> Result<Vec<TenantId>, StorageError> {
-        let rows = sqlx::query(BEHIND).bind(i64::from(limit)).fetch_all(&self.readers).await.map_err(unavailable)?;
+    async fn behind(
+        &self,
+        after: Option<&TenantId>,
+        unsigned: bool,
+        limit: u32,
+    ) -> Result<Vec<TenantId>, StorageError> {
+        let query = sqlx::query(BEHIND).bind(after.map_or("", |id| id.as_str())).bind(unsigned);
+        let rows = query.bind(i64::from(limit)).fetch_all(&self.readers).await.map_err(unavailable)?;
         rows.iter().map(tenant_id).collect()
     }
 

@@ -196,6 +196,7 @@ async fn a_step_that_comes_after_another_size_writes_nothing() {
     assert!(!house.store.grow(tenant, &step(7, &waiting)).await.unwrap(), "there is no tree of that size");
     assert!(house.store.grow(tenant, &step(0, &waiting[..1])).await.unwrap());
     assert!(!house.store.grow(tenant, &step(0, &waiting[1..])).await.unwrap(), "it has grown meanwhile");
+    assert!(!house.store.grow(tenant, &step(2, &waiting[1..])).await.unwrap(), "it has not grown so far");
     assert!(!house.store.grow(tenant, &step(1, &waiting[..1])).await.unwrap(), "that one waits no longer");
     let head = house.store.tree(tenant).await.unwrap().unwrap();
     assert_eq!((head.size, head.signed), (1, 0));

@@ -26,7 +26,8 @@ pub(super) fn open(settings: &Settings, serve: &ServeSettings, store: Arc<dyn St
 }
 
 fn seeds(serve: &ServeSettings, file: Option<&Path>) -> Result<Option<Vec<[u8; 32]>>, Failure> {
-    if let Some(seed) = &serve.signing_seed {
+    // An empty variable is one that nobody has set.
+    if let Some(seed) = serve.signing_seed.as_ref().filter(|seed| !seed.expose().trim().is_empty()) {
         return seeds_from(seed.expose()).map(Some).map_err(Failure::new);
     }
     file.map(|path| seeds_of(path, &mut SystemEntropy)).transpose().map_err(Failure::new)

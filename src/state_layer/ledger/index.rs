@@ -72,8 +72,8 @@ pub(super) struct Index {
     uids: Vec<FactUid>,
     sorted: usize,
     later: BTreeMap<FactUid, u32>,
-    /// By names and links: what any step looks at.
-    names: BTreeSet<Entry>,
+    /// By names and links: what a step looks at that changes anything. Most utterances change nothing.
+    names: Option<BTreeSet<Entry>>,
     /// By the words of keys and values: what only a written fact looks at, made when the first one does.
     words: Option<BTreeSet<Entry>>,
 }
@@ -82,23 +82,23 @@ pub(super) struct Index {
 type Entry = (u64, i64, u32);
 
 impl Index {
-    /// An index of facts as they stand.
-    pub(super) fn of(facts: &BTreeMap<FactUid, Fact>) -> Self {
+    /// Makes sure that facts are found by their names.
+    pub(super) fn by_names(&mut self, facts: &BTreeMap<FactUid, Fact>) {
+        if self.names.is_some() {
+            return;
+        }
         let mut names = Vec::with_capacity(facts.len() * 2);
         for (slot, fact) in (0..u32::MAX).zip(facts.values()) {
             each_name(fact, |hash, at| names.push((hash, at, slot)));
         }
-        Self {
-            uids: facts.keys().cloned().collect(),
-            sorted: facts.len(),
-            later: BTreeMap::new(),
-            names: names.into_iter().collect(),
-            words: None,
-        }
+        self.uids = facts.keys().cloned().collect();
+        self.sorted = facts.len();
+        self.names = Some(names.into_iter().collect());
     }
 
-    /// Makes sure that facts are found by their words too. They are those that the index knows.
+    /// Makes sure that facts are found by their words too.
     pub(super) fn by_words(&mut self, facts: &BTreeMap<FactUid, Fact>) {
+        self.by_names(facts);
         if self.words.is_some() {
             return;
         }
@@ -124,12 +124,17 @@ impl Index {
         slot
     }
 
-    /// Takes a fact in as it stands.
+    /// Takes a fact in as it stands. What is not indexed yet will be, with all others.
     pub(super) fn add(&mut self, fact: &Fact) {
+        if self.names.is_none() {
+            return;
+        }
         let slot = self.slot(&fact.uid);
-        each_name(fact, |hash, at| {
-            self.names.insert((hash, at, slot));
-        });
+        if let Some(names) = &mut self.names {
+            each_name(fact, |hash, at| {
+                names.insert((hash, at, slot));
+            });
+        }
         if let Some(words) = &mut self.words {
             each_word(fact, |hash| {
                 words.insert((hash, 0, slot));
@@ -139,10 +144,15 @@ impl Index {
 
     /// Forgets a fact as it stands.
     pub(super) fn remove(&mut self, fact: &Fact) {
+        if self.names.is_none() {
+            return;
+        }
         let slot = self.slot(&fact.uid);
-        each_name(fact, |hash, at| {
-            self.names.remove(&(hash, at, slot));
-        });
+        if let Some(names) = &mut self.names {
+            each_name(fact, |hash, at| {
+                names.remove(&(hash, at, slot));
+            });
+        }
         if let Some(words) = &mut self.words {
             each_word(fact, |hash| {
                 words.remove(&(hash, 0, slot));
@@ -160,9 +170,14 @@ impl Index {
             .filter_map(|(_, at, slot)| Some((*at, self.uids.get(usize::try_from(*slot).ok()?)?)))
     }
 
-    /// The facts filed under a name or a link; some may be filed there by chance.
+    fn named(&self, facet: Facet, name: &str) -> impl DoubleEndedIterator<Item = (i64, &FactUid)> {
+        let hash = Hashed::new(facet).text(name).get();
+        self.names.iter().flat_map(move |names| self.found(names, hash))
+    }
+
+    /// The facts filed under a name or a link, after [`Index::by_names`]; some may be filed there by chance.
     pub(super) fn of_text(&self, facet: Facet, text: &str) -> impl Iterator<Item = &FactUid> {
-        self.found(&self.names, Hashed::new(facet).text(text).get()).map(|(_, uid)| uid)
+        self.named(facet, text).map(|(_, uid)| uid)
     }
 
     /// The facts filed under words, after [`Index::by_words`]; some may be filed there by chance.
@@ -172,7 +187,7 @@ impl Index {
 
     /// Facts of a name that no longer stand, the latest first.
     pub(super) fn past(&self, facet: Facet, name: &str) -> impl Iterator<Item = (i64, &FactUid)> {
-        self.found(&self.names, Hashed::new(facet).text(name).get()).rev()
+        self.named(facet, name).rev()
     }
 
     /// The facts that depend on a fact and stand, in no order of meaning.

@@ -68,8 +68,7 @@ impl Ledger {
     /// A ledger of facts as they stand, to go on from.
     #[must_use]
     pub fn of(facts: BTreeMap<FactUid, Fact>) -> Self {
-        let index = Index::of(&facts);
-        Self { facts, index, ..Self::default() }
+        Self { facts, ..Self::default() }
     }
 
     /// Adds one statement that is no earlier than any before it.
@@ -77,7 +76,10 @@ impl Ledger {
         match statement {
             Statement::Fact(fact) => self.write(fact, rules),
             Statement::Reading(reading) => self.observe(&reading, rules),
-            Statement::Ruling(ruling) => self.rule(&ruling),
+            Statement::Ruling(ruling) => {
+                self.index.by_names(&self.facts);
+                self.rule(&ruling);
+            }
         }
     }
 
@@ -91,7 +93,8 @@ impl Ledger {
     /// The facts that were derived from this one and stand: the dependencies read the other way (`derived_facts`).
     #[must_use]
     pub fn derived_from(&self, uid: &FactUid) -> Vec<FactUid> {
-        self.index.dependents(uid, &self.facts)
+        let derived = |fact: &&Fact| fact.is_valid() && index::bases(fact).any(|base| base == uid);
+        self.facts.values().filter(derived).map(|fact| fact.uid.clone()).collect()
     }
 
     /// What the steps since this ledger was made have touched, with what was there before.

@@ -28,6 +28,7 @@ impl Ledger {
     }
 
     fn bear(&mut self, reading: &Reading, bearing: Bearing) {
+        self.index.by_names(&self.facts);
         let uid = FactUid::of_reading(&reading.reading_id, bearing.claim);
         let Some(target) = self.facts.get(&bearing.target).filter(|target| target.is_valid()) else { return };
         if bearing.new_value.is_none() && has_ended(target) {

@@ -281,6 +281,7 @@ impl Space {
         fact.history.drain(..excess);
         self.touched.facts.insert(change.uid.clone());
         if let Some((key, value)) = forgotten {
+            self.touched.forgotten_facts.insert(change.uid.clone());
             self.forget_readings(&key, &value);
         }
     }

@@ -1,6 +1,7 @@
 //! Facts: the full schema of the specification (layer 2), and how a fact stands.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -226,6 +227,16 @@ pub struct Former {
     pub text: String,
 }
 
+impl Former {
+    /// A fact's value as others carry it along; none if it has none, or none any more.
+    #[must_use]
+    pub fn of(fact: &Fact) -> Option<Self> {
+        let mut text = fact.text();
+        text.truncate(text.floor_char_boundary(MAX_FORMER_BYTES));
+        (!text.is_empty()).then(|| Self { uid: fact.uid.clone(), text })
+    }
+}
+
 /// A fact with everything that is known about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
@@ -322,6 +333,13 @@ impl Fact {
     #[must_use]
     pub fn is_deleted(&self) -> bool {
         matches!(self.standing, Standing::Superseded { cause: Cause::Deleted, .. })
+    }
+
+    /// Lets go of the former values of these facts; says whether it carried any.
+    pub fn forget_former(&mut self, uids: &BTreeSet<FactUid>) -> bool {
+        let before = self.former.len();
+        self.former.retain(|former| !uids.contains(&former.uid));
+        self.former.len() < before
     }
 
     /// The fact as it was written, before anything was derived. Of a deleted one, whose value can no longer tell what

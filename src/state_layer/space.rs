@@ -167,6 +167,9 @@ pub struct Touched {
     pub space: bool,
     /// Facts. One that is touched and not there was unmade: its row goes. So with signals and items.
     pub facts: BTreeSet<FactUid>,
+    /// Those of them whose value was deleted just now. What is deleted already is not deleted again: the entry that says
+    /// so stays.
+    pub forgotten_facts: BTreeSet<FactUid>,
     /// Readings.
     pub readings: BTreeSet<ReadingId>,
     /// Those of them that were forgotten.

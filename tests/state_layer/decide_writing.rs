@@ -164,6 +164,33 @@ fn a_fact_from_an_utterance_goes_when_a_late_one_takes_its_ground() {
 }
 
 #[test]
+fn a_late_statement_unmakes_nothing_whose_history_went_by_retention() {
+    for (said, reading_went) in [
+        ("Sorry, make it Thursday instead of Friday.", false),
+        ("Sorry, make it Thursday instead of Friday.", true),
+        ("Actually, the report deadline is Thursday, not Friday.", false),
+        ("Actually, the report deadline is Thursday, not Friday.", true),
+    ] {
+        let mut world = World::sparse();
+        let friday = world.write_one(NewFact { at: Some(at(0)), ..new_fact("report_deadline", "Friday") });
+        world.now = at(60);
+        hear(&mut world, said);
+        let thursday = ("report_deadline".to_owned(), "Thursday".to_owned());
+        assert_eq!(world.standing(), std::slice::from_ref(&thursday));
+        world.kept.facts.remove(&friday.uid);
+        if reading_went {
+            world.kept.readings.clear();
+        }
+        let blue = ("colour".to_owned(), "blue".to_owned());
+        for late in [new_fact("colour", "blue"), new_fact("report_deadline", "Monday")] {
+            world.write_one(NewFact { at: Some(at(-50)), ..late });
+            let expected = [blue.clone(), thursday.clone()];
+            assert_eq!(world.standing(), expected, "{said}, without the reading: {reading_went}");
+        }
+    }
+}
+
+#[test]
 fn marks_and_words_classify_what_the_writer_left_open() {
     let mut world = World::new();
     let fact = world.write_one(new_fact("salary", "[RESTRICTED: pay data restricted to HR] Ana earns $5,000"));

@@ -3,7 +3,6 @@
 use super::lines::Line;
 use super::tokens::Counter;
 use super::{ContextPack, Omission, Omitted, PackRefusal, PackRequest, Segment, TokenSummary};
-use crate::domain::canonical::{Purpose, canonical, hash};
 use crate::domain::id::FactUid;
 use crate::state_layer::fact::Fact;
 
@@ -248,17 +247,14 @@ impl Admission {
         self.omitted.sort_unstable();
         self.omitted.dedup();
         let estimator_id = request.estimator.id();
-        let committed = serde_json::json!({
-            "as_of": request.as_of, "budget": self.budget, "context": context, "estimator_id": estimator_id,
-        });
         let facts = segments
             .iter()
             .zip(self.filled())
             .filter(|(_, part)| is_of_facts(*part))
             .map(|(segment, _)| segment.tokens)
             .sum();
-        ContextPack {
-            pack_hash: hash(Purpose::Pack, &[&canonical(&committed)]).prefixed(),
+        let mut pack = ContextPack {
+            pack_hash: String::new(),
             facts_included: self.parts.iter().flatten().flat_map(|(_, entry)| entry.facts.iter().cloned()).collect(),
             token_summary: TokenSummary {
                 budget: self.budget,
@@ -270,7 +266,9 @@ impl Admission {
             context,
             omitted: self.omitted,
             estimator_id,
-        }
+        };
+        pack.pack_hash = pack.commitment(request.as_of);
+        pack
     }
 
     fn filled(&self) -> impl Iterator<Item = Part> {

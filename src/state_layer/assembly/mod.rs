@@ -26,6 +26,7 @@ pub use tokens::Counter;
 use super::authority::Viewer;
 use super::fact::{Fact, Pointer};
 use super::space::{Identity, Signal, WorkingItem};
+use crate::domain::canonical::{Purpose, canonical, hash};
 use crate::domain::id::{FactUid, PackId, SpaceId};
 use crate::domain::policy::PolicyRef;
 use crate::domain::time::Timestamp;
@@ -169,6 +170,26 @@ pub struct ContextPack {
     pub pack_hash: String,
     /// The tokenizer and its version.
     pub estimator_id: String,
+}
+
+impl ContextPack {
+    /// The commitment that a pack with this content has, asked for as of this time.
+    #[must_use]
+    pub fn commitment(&self, as_of: Timestamp) -> String {
+        let (budget, context, estimator_id) = (self.token_summary.budget, &self.context, &self.estimator_id);
+        let committed = serde_json::json!({
+            "as_of": as_of, "budget": budget, "context": context, "estimator_id": estimator_id,
+        });
+        hash(Purpose::Pack, &[&canonical(&committed)]).prefixed()
+    }
+
+    /// Whether its segments, one after the other, are its context.
+    #[must_use]
+    pub fn is_made_of_its_segments(&self) -> bool {
+        let mut rest = self.context.as_str();
+        let follows = |segment: &Segment| rest.strip_prefix(segment.text.as_str()).map(|after| rest = after).is_some();
+        self.segments.iter().all(follows) && rest.is_empty()
+    }
 }
 
 /// Why no pack could be made.

@@ -50,9 +50,9 @@ fn stepped(space: &mut Space, statements: Vec<Statement>, rules: &LedgerRules) -
 
 fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> Vec<Changed> {
     let mut all = written(space);
-    // A deleted value cannot be read again, so folding anew may tell less than is known. Then only what the new
-    // statements make different is taken over, with all that hangs together with it.
-    let without = space.facts.values().any(Fact::is_deleted).then(|| Ledger::fold(all.clone(), rules));
+    // A deleted value cannot be read again, and neither can what retention took, so folding anew may tell less than is
+    // known. Then only what the new statements make different is taken over, with all that hangs together with it.
+    let without = has_gaps(space).then(|| Ledger::fold(all.clone(), rules));
     all.extend(statements);
     let mut ledger = Ledger::fold(all, rules);
     let concerned = without.map(|without| concerned(space, &without, &ledger));
@@ -75,6 +75,19 @@ fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> V
     let new = ledger.facts.into_iter().filter(|(uid, _)| !outside(uid));
     changed.extend(new.map(|(_, after)| Changed { before: None, after, unmade: false }));
     changed
+}
+
+/// Whether something that the facts of a space were made of, or refer to, is no longer there.
+fn has_gaps(space: &Space) -> bool {
+    let is_gone = |uid: &FactUid| !space.facts.contains_key(uid);
+    let has_gap = |fact: &Fact| {
+        let bases = fact.depends_on.iter().filter(|base| base.space.is_none()).filter_map(|base| base.uid.as_ref());
+        let contests = fact.contested.iter().map(|contest| &contest.by);
+        fact.is_deleted()
+            || fact.reading_id.as_ref().is_some_and(|id| !space.readings.contains_key(id))
+            || fact.superseded.iter().chain(bases).chain(contests).any(is_gone)
+    };
+    space.facts.values().any(has_gap)
 }
 
 /// The facts that new statements make different, and those that hang together with them: by key, as replaced, as
@@ -143,8 +156,11 @@ pub(super) fn written(space: &Space) -> Vec<Statement> {
     };
     let facts = space.facts.values().filter(stands_for_itself).map(|fact| {
         let mut as_written = fact.as_written();
-        if fact.reading_id.is_some() {
-            as_written.superseded = fact.superseded.iter().filter(|uid| deleted.contains(uid)).cloned().collect();
+        if let Some(reading_id) = &fact.reading_id {
+            // Where the reading is gone as a whole, nothing else tells what the fact put out of force.
+            let whole = !space.readings.contains_key(reading_id);
+            let told = |uid: &&FactUid| whole || deleted.contains(uid);
+            as_written.superseded = fact.superseded.iter().filter(told).cloned().collect();
         }
         Statement::Fact(as_written)
     });

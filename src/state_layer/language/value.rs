@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use chunks::{Chunk, chunks};
+use chunks::{Chunk, Chunks};
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -80,28 +80,64 @@ const LONGEST: usize = 8;
 /// The values of a text, in order, not overlapping. Takes time in proportion to the text.
 #[must_use]
 pub fn values(text: &str) -> Vec<TypedValue> {
-    let chunks = chunks(text);
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(rest) = chunks.get(at..).filter(|rest| !rest.is_empty()) {
-        let window = rest.get(..LONGEST.min(rest.len())).unwrap_or(rest);
-        let read = window
-            .first()
-            .filter(|chunk| chunk.may_hold_value())
-            .and_then(|_| READERS.iter().find_map(|reader| reader(window)));
-        let Some((kind, canonical, taken)) = read else {
-            at += 1;
-            continue;
-        };
-        let taken = taken.clamp(1, window.len());
-        if let (Some(first), Some(last)) = (window.first(), window.get(taken - 1)) {
-            let span = first.start..last.end;
-            let written = text.get(span.clone()).unwrap_or_default().to_owned();
-            found.push(TypedValue { kind, canonical, text: written, span });
-        }
-        at += taken;
+    Values::of(text).collect()
+}
+
+/// The values of a text one after the other, read as far as they are asked for.
+#[derive(Debug)]
+pub struct Values<'a> {
+    text: &'a str,
+    coming: Chunks<'a>,
+    /// The chunks that were cut so far.
+    cut: Vec<Chunk<'a>>,
+    /// The chunk where the next value may start.
+    at: usize,
+}
+
+impl<'a> Values<'a> {
+    /// The values of this text.
+    #[must_use]
+    pub fn of(text: &'a str) -> Self {
+        Self { text, coming: Chunks::of(text), cut: Vec::with_capacity(LONGEST), at: 0 }
     }
-    found
+
+    /// Whether the text was read to its end.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.at >= self.cut.len() && self.coming.is_done()
+    }
+
+    /// The value that starts at the next chunk, if one does, and how many chunks were gone through.
+    fn step(&mut self) -> Option<(Option<TypedValue>, usize)> {
+        while self.cut.len() < self.at + LONGEST
+            && let Some(chunk) = self.coming.next()
+        {
+            self.cut.push(chunk);
+        }
+        let window = self.cut.get(self.at..)?;
+        let window = window.get(..LONGEST.min(window.len())).unwrap_or(window);
+        let first = window.first()?;
+        let read = first.may_hold_value().then(|| READERS.iter().find_map(|reader| reader(window))).flatten();
+        let Some((kind, canonical, taken)) = read else { return Some((None, 1)) };
+        let taken = taken.clamp(1, window.len());
+        let span = first.start..window.get(taken - 1).map_or(first.end, |last| last.end);
+        let text = self.text.get(span.clone()).unwrap_or_default().to_owned();
+        Some((Some(TypedValue { kind, canonical, text, span }), taken))
+    }
+}
+
+impl Iterator for Values<'_> {
+    type Item = TypedValue;
+
+    fn next(&mut self) -> Option<TypedValue> {
+        loop {
+            let (value, taken) = self.step()?;
+            self.at += taken;
+            if value.is_some() {
+                return value;
+            }
+        }
+    }
 }
 
 /// Words that name a value without a digit, in plain letters, for weekdays and numbers.

@@ -4,7 +4,7 @@ use super::Ledger;
 use super::index::Facet;
 use crate::domain::id::FactUid;
 use crate::domain::time::Timestamp;
-use crate::state_layer::fact::{Cause, Contest, Fact, Former, MAX_FORMER, MAX_FORMER_BYTES, Standing};
+use crate::state_layer::fact::{Cause, Contest, Fact, Former, MAX_FORMER, Standing};
 
 /// Why a fact stops standing, and since when.
 #[derive(Debug, Clone)]
@@ -92,9 +92,7 @@ impl Ledger {
     /// A fact's value and those it carries along.
     pub(super) fn former_of(&self, uid: &FactUid) -> Vec<Former> {
         let Some(fact) = self.facts.get(uid) else { return Vec::new() };
-        let own = Some(fact.text()).filter(|text| !text.is_empty());
-        let own = own.map(|text| Former { uid: uid.clone(), text: cut(text) });
-        own.into_iter().chain(fact.former.iter().cloned()).collect()
+        Former::of(fact).into_iter().chain(fact.former.iter().cloned()).collect()
     }
 }
 
@@ -111,10 +109,4 @@ pub(super) fn merged(fact: &Fact, former: impl Iterator<Item = Former>) -> Vec<F
         }
     }
     kept
-}
-
-fn cut(mut text: String) -> String {
-    let end = text.floor_char_boundary(MAX_FORMER_BYTES);
-    text.truncate(end);
-    text
 }

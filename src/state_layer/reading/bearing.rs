@@ -1,9 +1,11 @@
 //! Which facts a reading bears on. Never "the newest fact": what a claim names must be found in the fact.
 
+use std::cmp::Ordering;
+
 use super::candidates::Wanted;
-use super::fitting::{Asked, Fit, fit};
+use super::fitting::{Asked, Fit, meeting};
 use super::judging::{judge, would_lose};
-use super::prepared::Prepared;
+use super::prepared::{self, Prepared};
 use super::{Act, Bearing, Claim, Reading};
 use crate::domain::id::FactUid;
 use crate::state_layer::authority::AuthorityOrder;
@@ -24,7 +26,8 @@ pub fn bearings(reading: &Reading, facts: &[&Fact], order: &AuthorityOrder) -> V
     }
     let heard = Heard::new(reading, facts, order);
     let wanted = Wanted::by(&heard.asked);
-    let candidates: Vec<&Fact> = heard.facts.iter().filter(|fact| wanted.may_mean(fact)).copied().collect();
+    let mut stem = String::with_capacity(32);
+    let candidates: Vec<&Fact> = heard.facts.iter().filter(|fact| wanted.may_mean(fact, &mut stem)).copied().collect();
     heard.bearings(&candidates)
 }
 
@@ -73,24 +76,18 @@ impl<'a> Heard<'a> {
 
     fn bearing(&self, at: usize, asked: &Asked<'_>, candidates: &[(&'a Fact, Prepared)]) -> Option<Bearing> {
         let claim = asked.claim;
-        let mut fits: Vec<(usize, Fit, &Fact, &Prepared)> = candidates
-            .iter()
-            .filter_map(|(fact, prepared)| fit(asked, prepared).map(|fit| (fit.score(), fit, *fact, prepared)))
-            .filter(|(_, fit, ..)| fit.linked())
-            .collect();
-        fits.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.2.uid.cmp(&right.2.uid)));
-        let best = fits.first().copied();
-        let tied = fits.get(1).is_some_and(|second| best.is_some_and(|best| best.0 == second.0));
-        let judged = match best {
-            Some((_, fit, fact, prepared)) if !tied => {
-                judge(claim, &fit, prepared).map(|(certain, confidence, reason)| (fact, certain, confidence, reason))
-            }
-            _ => None,
+        let best = match best(asked, candidates) {
+            // Of two that fit equally well it is neither.
+            Best::Tied => return None,
+            Best::One(fit, fact, prepared) => Some((fit.finished(asked, prepared), fact, prepared)),
+            Best::None => None,
         };
-        let same = best.is_some_and(|(_, fit, ..)| fit.same && !tied);
+        let judged = best.and_then(|(fit, fact, prepared)| {
+            judge(claim, &fit, prepared).map(|(certain, confidence, reason)| (fact, certain, confidence, reason))
+        });
         let (fact, certain, confidence, reason) = match judged {
             Some(judged) => judged,
-            None if same || tied => return None,
+            None if best.is_some_and(|(fit, ..)| fit.same) => return None,
             None => self.alone(asked)?,
         };
         if !may_overrule(self.reading, fact, self.order) {
@@ -149,13 +146,50 @@ impl<'a> Heard<'a> {
     }
 }
 
+/// Which of the candidates fits a claim best.
+enum Best<'c, 'a> {
+    /// None has anything in common with it.
+    None,
+    /// This one, not yet [finished](Fit::finished).
+    One(Fit, &'a Fact, &'c Prepared),
+    /// Several, equally well.
+    Tied,
+}
+
+/// The best fit. Only facts that could still be it have their values read.
+fn best<'c, 'a>(asked: &Asked<'_>, candidates: &'c [(&'a Fact, Prepared)]) -> Best<'c, 'a> {
+    let met = candidates.iter().filter_map(|(fact, prepared)| Some((meeting(asked, prepared)?, *fact, prepared)));
+    let mut open: Vec<_> = met
+        .filter(|(fit, ..)| fit.linked())
+        .map(|(fit, fact, prepared)| (fit.most(asked), fit, fact, prepared))
+        .collect();
+    open.sort_by_key(|(most, ..)| std::cmp::Reverse(*most));
+    let (mut highest, mut best) = (0, Best::None);
+    for (most, fit, fact, prepared) in open {
+        let settled = match best {
+            Best::None => false,
+            Best::One(..) => most < highest,
+            Best::Tied => most <= highest,
+        };
+        if settled {
+            break;
+        }
+        let fit = fit.weighed(asked, prepared);
+        match (fit.score().cmp(&highest), &best) {
+            (_, Best::None) | (Ordering::Greater, _) => (highest, best) = (fit.score(), Best::One(fit, fact, prepared)),
+            (Ordering::Equal, _) => best = Best::Tied,
+            (Ordering::Less, _) => {}
+        }
+    }
+    best
+}
+
 /// A fact in whose place a value could stand.
 type Taker<'a> = (&'a Fact, Prepared);
 
 /// The first two facts in whose place a value of this kind could stand.
 fn takers<'a>(facts: &[&'a Fact], kind: ValueKind) -> (Option<Taker<'a>>, Option<Taker<'a>>) {
-    let prepared = facts.iter().map(|fact| (*fact, Prepared::of(fact)));
-    let mut takers = prepared.filter(|(_, prepared)| prepared.takes(kind));
+    let mut takers = facts.iter().filter(|fact| prepared::takes(fact, kind)).map(|fact| (*fact, Prepared::of(fact)));
     (takers.next(), takers.next())
 }
 

@@ -26,8 +26,10 @@ pub(super) struct Wanted {
     slots: HashSet<&'static str>,
     /// Beginnings of stems, in keys.
     roots: HashSet<[u8; ROOT]>,
-    /// First letters and lengths of the words: most others are told by these.
-    shapes: [u64; 32],
+    /// How the words begin, as they are looked for in keys: most others are told by these.
+    in_keys: Openings,
+    /// The same for values.
+    in_values: Openings,
     /// Digits of numbers without separators and outer zeros, in values.
     digits: Vec<String>,
     /// All digits of codes, which may be written in several parts.
@@ -41,23 +43,11 @@ impl Wanted {
         for asked in claims {
             wanted.add(asked);
         }
-        let words = wanted.words.iter().map(String::as_str).chain(wanted.slots.iter().copied());
-        for (row, bit) in words.map(shape) {
-            if let Some(row) = wanted.shapes.get_mut(row) {
-                *row |= bit;
-            }
-        }
-        wanted
-    }
-
-    /// Whether a word is of the shape of one that is looked for.
-    fn is_shaped(&self, stem: &str) -> bool {
-        let (row, bit) = shape(stem);
-        self.shapes.get(row).is_some_and(|row| row & bit != 0)
-    }
-
-    fn has(&self, stem: &str) -> bool {
-        self.is_shaped(stem) && self.words.contains(stem)
+        let words = || wanted.words.iter().map(String::as_bytes);
+        let slots = wanted.slots.iter().map(|slot| slot.as_bytes());
+        let roots = wanted.roots.iter().map(<[u8; ROOT]>::as_slice);
+        let (in_keys, in_values) = (words().chain(slots).chain(roots).collect(), words().collect());
+        Self { in_keys, in_values, ..wanted }
     }
 
     fn add(&mut self, asked: &Asked<'_>) {
@@ -112,34 +102,24 @@ impl Wanted {
         }
     }
 
-    /// Whether a fact has a word that is looked for.
-    pub(super) fn may_mean(&self, fact: &Fact) -> bool {
+    /// Whether a fact has a word that is looked for. `stem` is room to work in.
+    pub(super) fn may_mean(&self, fact: &Fact, stem: &mut String) -> bool {
         if self.anything || self.former && !fact.former.is_empty() {
             return true;
         }
-        let mut stem = String::with_capacity(32);
-        let mut any = |text: &str, is_wanted: &dyn Fn(&str) -> bool| {
-            lexemes(text).any(|word| {
-                stem.clear();
-                if word.is_ascii() {
-                    stem.push_str(word);
-                    stem.make_ascii_lowercase();
-                } else {
-                    stem.extend(word.chars().map(plain));
-                }
-                stem_in_place(&mut stem);
-                is_wanted(&stem)
-            })
-        };
         let text = fact.words();
-        any(&fact.key, &|stem| self.is_named(stem))
-            || any(&text, &|stem| self.has(stem))
-            || fact.former.iter().any(|former| any(&former.text, &|stem| self.has(stem)))
+        any_stem(&fact.key, &self.in_keys, stem, |stem| self.is_named(stem))
+            || any_stem(&text, &self.in_values, stem, |stem| self.words.contains(stem))
+            || fact
+                .former
+                .iter()
+                .any(|former| any_stem(&former.text, &self.in_values, stem, |stem| self.words.contains(stem)))
             || self.has_digits(&text)
     }
 
     fn is_named(&self, stem: &str) -> bool {
-        self.is_shaped(stem) && (self.words.contains(stem) || self.slots.contains(stem))
+        self.words.contains(stem)
+            || self.slots.contains(stem)
             || root(stem).is_some_and(|root| self.roots.contains(&root))
     }
 
@@ -151,10 +131,58 @@ impl Wanted {
     }
 }
 
-/// A word's length, up to what there are rows for, and a bit for its first letter.
-fn shape(word: &str) -> (usize, u64) {
-    let first = word.bytes().next().unwrap_or(0);
-    (word.len().min(31), 1 << (first & 63))
+/// Whether any word of a text has a stem that is wanted. Words that begin as none does are not made stems of.
+fn any_stem(text: &str, openings: &Openings, stem: &mut String, is_wanted: impl Fn(&str) -> bool) -> bool {
+    lexemes(text).any(|word| {
+        if word.is_ascii() {
+            if !openings.may_open(word.as_bytes()) {
+                return false;
+            }
+            stem.clear();
+            stem.push_str(word);
+            stem.make_ascii_lowercase();
+        } else {
+            stem.clear();
+            stem.extend(word.chars().map(plain));
+            if !openings.may_open(stem.as_bytes()) {
+                return false;
+            }
+        }
+        stem_in_place(stem);
+        is_wanted(stem)
+    })
+}
+
+/// The first two letters of words: for each first letter a set of second ones. Letters that share their last bits are
+/// taken for one another, as those in capitals and small ones are.
+#[derive(Debug, Default)]
+struct Openings([u32; 32]);
+
+impl<'a> FromIterator<&'a [u8]> for Openings {
+    fn from_iter<I: IntoIterator<Item = &'a [u8]>>(words: I) -> Self {
+        let mut openings = Self::default();
+        for word in words {
+            let [first, rest @ ..] = word else { continue };
+            if let Some(seconds) = openings.0.get_mut(usize::from(first & 31)) {
+                // A word of one letter is its own stem, and a set of no letters would say that there is none.
+                *seconds |= rest.first().map_or(1, |second| 1 << (second & 31));
+            }
+        }
+        openings
+    }
+}
+
+impl Openings {
+    /// Whether the stem of a word may begin as one of these does.
+    fn may_open(&self, word: &[u8]) -> bool {
+        let seconds = |first: &u8| self.0.get(usize::from(first & 31)).copied().unwrap_or(0);
+        match word {
+            // `oes` and `aes` at the end become `ao`: of so short words not much is left.
+            [_, b'e' | b'E', b's' | b'S'] | [] => true,
+            [first, _, b'e' | b'E', b's' | b'S'] | [first] => seconds(first) != 0,
+            [first, second, ..] => seconds(first) & (1 << (second & 31)) != 0,
+        }
+    }
 }
 
 /// The beginning of a stem that is long enough to have a root in common with another.

@@ -133,7 +133,11 @@ fn values_are_found_however_they_are_written() {
         let fact = fact(1, key, value);
         let reading = said(text);
         let asked: Vec<Asked<'_>> = reading.claims.iter().map(Asked::of).collect();
-        assert!(!asked.is_empty() && Wanted::by(&asked).may_mean(&fact), "{text}: {:?}", reading.claims);
+        assert!(
+            !asked.is_empty() && Wanted::by(&asked).may_mean(&fact, &mut String::new()),
+            "{text}: {:?}",
+            reading.claims
+        );
     }
 }
 
@@ -142,6 +146,21 @@ fn what_shares_no_word_is_held_back() {
     let reading = said("Actually the delivery address changed, it is Rua do Sol, 85 now");
     let asked: Vec<Asked<'_>> = reading.claims.iter().map(Asked::of).collect();
     let wanted = Wanted::by(&asked);
-    assert!(!wanted.may_mean(&fact(1, "project_lead", "Dana leads team 12 until the end of March")));
-    assert!(wanted.may_mean(&fact(2, "endereco_entrega", "Av. Central, 12")));
+    assert!(
+        !wanted.may_mean(&fact(1, "project_lead", "Dana leads team 12 until the end of March"), &mut String::new())
+    );
+    assert!(wanted.may_mean(&fact(2, "endereco_entrega", "Av. Central, 12"), &mut String::new()));
+}
+
+proptest! {
+    /// What the openings say of a word holds for its stem.
+    #[test]
+    fn a_stem_opens_as_its_word_does(word in "[a-zA-Z0-9çãéªº]{1,3}(oes|aes|ciones|ies|ais|s|ing|nned|edo|a|ed|ings)?") {
+        let stem = super::super::words::stem_of(&word);
+        let openings: Openings = [stem.as_bytes()].into_iter().collect();
+        prop_assert!(openings.may_open(word.chars().map(plain).collect::<String>().as_bytes()), "{} {}", word, stem);
+        if word.is_ascii() {
+            prop_assert!(openings.may_open(word.as_bytes()), "{} {}", word, stem);
+        }
+    }
 }

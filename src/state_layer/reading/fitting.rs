@@ -56,6 +56,31 @@ impl Fit {
         (own + shape + whole + 2 * self.exact).saturating_sub(if self.foreign { 8 } else { 0 })
     }
 
+    /// The most that [`score`](Self::score) can become when the values are read.
+    pub(super) fn most(self, asked: &Asked<'_>) -> usize {
+        Self { kind: asked.claim.new_value.is_some(), ..self }.score()
+    }
+
+    /// With whether the new value could stand in the fact: all that the score still needs.
+    pub(super) fn weighed(self, asked: &Asked<'_>, prepared: &Prepared) -> Self {
+        Self { kind: asked.claim.new_value.as_ref().is_some_and(|(kind, _)| prepared.takes(*kind)), ..self }
+    }
+
+    /// With what only the best fit is asked for.
+    pub(super) fn finished(self, asked: &Asked<'_>, prepared: &Prepared) -> Self {
+        let claim = asked.claim;
+        let implied = |word: &KeyWord, (kind, form): &(ValueKind, String)| {
+            word.generic || is_named(word, &claim.about) || slots::is_implied(word.slots, *kind, form)
+        };
+        let covers = |value: &(ValueKind, String)| prepared.key.iter().all(|word| implied(word, value));
+        Self {
+            alike: claim.new_value.as_ref().is_some_and(|(kind, form)| prepared.is_like(*kind, form)),
+            covered: self.telling > 0 && claim.new_value.as_ref().is_some_and(covers),
+            same: claim.act != Act::Cancel && asked.is_said_by(prepared),
+            ..self
+        }
+    }
+
     /// Whether they have anything in common.
     pub(super) fn linked(&self) -> bool {
         self.old || self.former || self.peer || self.key + self.text > 0
@@ -134,8 +159,9 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// How a claim fits a fact; none if they have nothing in common.
-pub(super) fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
+/// What a claim and a fact have in common in words; none if nothing. Whether the values fit each other is left open: see
+/// [`Fit::weighed`] and [`Fit::finished`]. Reading a fact's values takes the longest.
+pub(super) fn meeting(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
     let claim = asked.claim;
     if claim.others.iter().any(|other| !knows(prepared, other)) {
         return None;
@@ -163,13 +189,10 @@ pub(super) fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
     });
     let head = noun || !claim.head.is_empty() && in_key(prepared, &claim.head).0 > 0;
     let codes = claim.names.iter().filter(|name| knows(prepared, name)).count();
-    // What is not linked is not compared any further: reading a fact's values takes the longest.
     let peer = asked.class.is_some() && asked.class == prepared.class;
     if !old && !peer && key + text + codes == 0 && claim.act != Act::Revert {
         return None;
     }
-    let kind = claim.new_value.as_ref().is_some_and(|(kind, _)| prepared.takes(*kind));
-    let same = claim.act != Act::Cancel && asked.is_said_by(prepared);
     let former = claim.act == Act::Revert
         && claim.new_value.as_ref().is_some_and(|(_, form)| {
             prepared.former.iter().any(|former| form.split(' ').all(|word| former.iter().any(|own| own == word)))
@@ -182,20 +205,17 @@ pub(super) fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
         exact: prepared.key.iter().filter(|word| claim.about.contains(&word.stem)).count(),
         text: text + codes,
         head,
-        kind,
-        alike: claim.new_value.as_ref().is_some_and(|(kind, form)| prepared.is_like(*kind, form)),
-        covered: telling > 0
-            && claim.new_value.as_ref().is_some_and(|(kind, form)| {
-                prepared.key.iter().all(|word| {
-                    word.generic || is_named(word, &claim.about) || slots::is_implied(word.slots, *kind, form)
-                })
-            }),
-        same,
         foreign: !claim.names.is_empty() && codes == 0,
         strange: codes < claim.names.len(),
         peer,
         former,
+        ..Fit::default()
     })
+}
+
+/// How a claim fits a fact; none if they have nothing in common.
+pub(super) fn fit(asked: &Asked<'_>, prepared: &Prepared) -> Option<Fit> {
+    meeting(asked, prepared).map(|fit| fit.weighed(asked, prepared).finished(asked, prepared))
 }
 
 /// Whether the fact's key has a number of its own, and the claim speaks of another: order 883 is not order 882.

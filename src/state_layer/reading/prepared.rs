@@ -9,7 +9,7 @@ use super::{classes, slots};
 use crate::domain::canonical::Digest;
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
-use crate::state_layer::language::value::{TypedValue, ValueKind, values};
+use crate::state_layer::language::value::{TypedValue, ValueKind, Values, values};
 
 /// How much of a value is compared, in bytes.
 const MAX_TEXT: usize = 512;
@@ -42,8 +42,6 @@ pub(super) struct Prepared {
     pub(super) former: Vec<Vec<String>>,
     /// The closed class of its value's words, if they are few and have one.
     pub(super) class: Option<&'static str>,
-    /// Whether its value is marked as not final.
-    pub(super) tentative: bool,
     /// Whether its bases have fallen already.
     pub(super) reviewed: bool,
 }
@@ -56,6 +54,33 @@ fn start_of(text: &str) -> &str {
 
 fn stems(text: &str) -> Vec<String> {
     lexemes(start_of(text)).map(stem_of).collect()
+}
+
+/// Whether a value of this kind could stand in the place of so many words with values of these kinds in them.
+fn takes_in(kind: ValueKind, mut own: impl Iterator<Item = ValueKind>, words: impl Fn() -> usize) -> bool {
+    use ValueKind::{Code, Contact, Date, Duration, Money, Number, Percent, Place, Word};
+    if kind == Word {
+        return own.all(|own| own == Word);
+    }
+    let mut none = true;
+    let has = own.any(|own| {
+        none = false;
+        match (kind, own) {
+            (Number, Money | Percent | Duration) | (Place | Code, Number) => true,
+            (Number, Place) => words() <= 2,
+            (Contact | Money | Date, Number) => words() == 1,
+            (kind, own) => kind == own,
+        }
+    });
+    has || none && matches!(kind, Place | Code)
+}
+
+/// Whether a value of this kind could stand in a fact's place: [`Prepared::takes`] for facts of which nothing else is
+/// needed.
+pub(super) fn takes(fact: &Fact, kind: ValueKind) -> bool {
+    let text = fact.words();
+    let text = start_of(&text);
+    takes_in(kind, Values::of(text).map(|value| value.kind), || lexemes(text).count())
 }
 
 impl Prepared {
@@ -71,12 +96,6 @@ impl Prepared {
             })
             .collect();
         let stems_of_text = stems(text);
-        let tentative = stems_of_text.iter().any(|stem| {
-            matches!(
-                stem.as_str(),
-                "tentativ" | "draft" | "rascunh" | "borrador" | "propost" | "proposal" | "preliminar" | "preliminary"
-            )
-        });
         Self {
             key,
             written: text.to_owned(),
@@ -84,7 +103,6 @@ impl Prepared {
             class: if stems_of_text.len() <= 3 { classes::of_words(stems_of_text.iter()) } else { None },
             text: stems_of_text,
             former: fact.former.iter().map(|former| stems(&former.text)).collect(),
-            tentative,
             reviewed: fact.review.is_some(),
         }
     }
@@ -106,7 +124,7 @@ impl Prepared {
 
     /// Whether its value is words alone, as a name or a status is.
     pub(super) fn is_worded(&self) -> bool {
-        self.values().iter().all(|value| value.kind == ValueKind::Word)
+        self.takes(ValueKind::Word)
     }
 
     /// Whether its value is a proper name and no state: "Atlantis", not "Pending".
@@ -126,22 +144,24 @@ impl Prepared {
         self.key.iter().any(|word| word.slots.contains(&"status"))
     }
 
-    /// Whether a value of this kind could stand in its place.
+    /// Whether a value of this kind could stand in its place. Its values are read no further than is needed to tell.
     pub(super) fn takes(&self, kind: ValueKind) -> bool {
-        use ValueKind::{Code, Contact, Date, Duration, Money, Number, Percent, Place, Word};
-        let has = |kind: ValueKind| self.values().iter().any(|value| value.kind == kind);
-        match kind {
-            Word => self.is_worded(),
-            Number => {
-                has(Number) || has(Money) || has(Percent) || has(Duration) || (has(Place) && self.text.len() <= 2)
-            }
-            Place => has(Place) || has(Number) || self.values().is_empty(),
-            Code => has(Code) || has(Number) || self.values().is_empty(),
-            Contact => has(Contact) || (has(Number) && self.text.len() == 1),
-            Money => has(Money) || (has(Number) && self.text.len() == 1),
-            Date => has(Date) || (has(Number) && self.text.len() == 1),
-            other => has(other),
+        let words = || self.text.len();
+        if let Some(typed) = self.typed.get() {
+            return takes_in(kind, typed.iter().map(|value| value.kind), words);
         }
+        let mut reading = Values::of(&self.written);
+        let mut read = Vec::new();
+        let kinds = reading.by_ref().map(|value| {
+            let kind = value.kind;
+            read.push(value);
+            kind
+        });
+        let takes = takes_in(kind, kinds, words);
+        if reading.is_done() {
+            self.typed.get_or_init(|| read);
+        }
+        takes
     }
 
     /// Whether a value of its own is of this kind, and of this measure where the kind has measures.

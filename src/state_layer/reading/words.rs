@@ -275,8 +275,45 @@ fn word_end(text: &str, at: usize, limit: usize) -> usize {
 }
 
 /// The words of a key or a value: letters and digits.
-pub(super) fn lexemes(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
+pub(super) fn lexemes(text: &str) -> Lexemes<'_> {
+    Lexemes { rest: text }
+}
+
+/// Words one after the other. Every fact's are looked through for every utterance, so plain signs are told by bytes.
+pub(super) struct Lexemes<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Lexemes<'a> {
+    /// The next word of a text with letters beyond ASCII in it.
+    fn next_of(&mut self, text: &'a str) -> Option<&'a str> {
+        let from = text.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+        let end = from.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(from.len());
+        let (word, rest) = from.split_at_checked(end)?;
+        self.rest = rest;
+        (!word.is_empty()).then_some(word)
+    }
+}
+
+impl<'a> Iterator for Lexemes<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let text = self.rest;
+        let mut start = text.len();
+        for (at, byte) in text.bytes().enumerate() {
+            if byte.is_ascii_alphanumeric() {
+                start = start.min(at);
+            } else if !byte.is_ascii() {
+                return self.next_of(text.get(start.min(at)..)?);
+            } else if start < at {
+                self.rest = text.get(at..)?;
+                return text.get(start..at);
+            }
+        }
+        self.rest = "";
+        text.get(start..).filter(|word| !word.is_empty())
+    }
 }
 
 /// The stems of a key's or a value's words, with the slots that they name.

@@ -6,21 +6,24 @@ mod noise;
 mod replay;
 #[path = "../../../examples/statebench/score.rs"]
 mod score;
+#[path = "../../../examples/statebench/state.rs"]
+mod state;
 #[path = "../../../examples/statebench/timeline.rs"]
 mod timeline;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use noise::with_noise;
 use replay::Memory;
 use score::{Row, figures, score_query, table_row};
+use state::State;
 use timeline::said;
 
 /// Replays timelines and asks at every query.
-fn rows(timelines: &[Value], budget: u32, noise: usize, dump: Option<&str>) -> Vec<Row> {
-    let mut rows = Vec::new();
+fn rows(timelines: &[Value], budget: u32, noise: usize, dump: Option<&str>) -> (Vec<Row>, State) {
+    let (mut rows, mut state) = (Vec::new(), State::default());
     for timeline in timelines {
         let noised = (noise > 0).then(|| with_noise(timeline, timelines, noise));
         let timeline = noised.as_ref().unwrap_or(timeline);
@@ -51,9 +54,10 @@ fn rows(timelines: &[Value], budget: u32, noise: usize, dump: Option<&str>) -> V
                 );
             }
             rows.push(row);
+            state.look(timeline, place, &memory.facts());
         }
     }
-    rows
+    (rows, state)
 }
 
 fn report(name: &str, rows: &[Row]) {
@@ -83,8 +87,9 @@ fn replayed_in_process_the_memory_keeps_its_figures() {
             eprintln!("StateBench is not here: {split} was not replayed");
             continue;
         };
-        let rows = rows(&timelines, budget, noise, dump.as_deref());
+        let (rows, state) = rows(&timelines, budget, noise, dump.as_deref());
         report(&format!("{split}, {budget}, noise {noise}"), &rows);
+        println!("{state}");
         let all = figures(&rows);
         assert!(all.over.abs() < f64::EPSILON, "{split}: a pack over its budget");
         if noise == 0 && budget == 8000 {
@@ -93,4 +98,16 @@ fn replayed_in_process_the_memory_keeps_its_figures() {
             assert!(all.perf >= 60.0, "{split}: perfect {}", all.perf);
         }
     }
+}
+
+/// As over HTTP: a turn that was said when another was keeps its time, and is not put after it.
+#[test]
+fn turns_of_one_instant_keep_their_time() {
+    let at = "2025-01-02T10:00:00";
+    let mut memory = Memory::new(&json!({"actors": {"user": {"id": "u1"}}, "initial_state": {}}), 1);
+    for text in ["The deadline is March 31.", "Change of plans: the budget is $500 now."] {
+        memory.event(&json!({"type": "conversation_turn", "speaker": "user", "text": text, "ts": at}));
+    }
+    let times: Vec<_> = memory.space.readings.values().map(|reading| reading.at).collect();
+    assert_eq!(times, [replay::instant(at); 2]);
 }

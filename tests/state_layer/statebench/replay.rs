@@ -18,6 +18,8 @@ use cscp::state_layer::space::{Identity, Signal, Space, WorkingItem};
 
 /// How many of the latest turns go with a pack request, as in the probe.
 const RECENT_TURNS: usize = 50;
+/// How long everything takes to arrive, in seconds. What arrives when it was said would count as said without a time.
+const ON_THE_WAY: u32 = 1;
 /// How long working items live.
 const ITEM_TTL_SECONDS: u32 = 30 * 24 * 3600;
 
@@ -104,7 +106,7 @@ impl Memory {
         };
         let writer = Writer { credential: CredentialKind::Handler, principal_id: None };
         let operation = SpaceOperation { space_id: self.space_id.clone(), writer, action };
-        let now = instant(at);
+        let now = instant(at).plus_seconds(ON_THE_WAY);
         let mut ids = Ids::new(now, &mut self.entropy);
         decide(&mut self.space, &self.space_id, &operation, &rules, now, &mut ids).result.unwrap();
     }
@@ -133,7 +135,7 @@ impl Memory {
         self.turns.push(Turn { speaker: speaker.to_owned(), text: text.to_owned(), at: said });
         let utterance = Utterance { speaker: speaker.to_owned(), text: text.to_owned(), at: said, authority: None };
         let id = Ids::new(said, &mut self.entropy).reading();
-        self.act(at, SpaceAction::Observe(read(&utterance, id, said)));
+        self.act(at, SpaceAction::Observe(read(&utterance, id, said.plus_seconds(ON_THE_WAY))));
     }
 
     fn signal(&mut self, key: &str, value: &Value, at: &str) {
@@ -203,6 +205,15 @@ impl Memory {
             recent_turns: self.turns.iter().skip(self.turns.len().saturating_sub(RECENT_TURNS)).cloned().collect(),
             estimator: Estimator::Cl100kBase,
         }
+    }
+
+    /// Every fact, those that no longer stand too, as the server tells of them.
+    pub(crate) fn facts(&self) -> Vec<Value> {
+        let told = |fact: &Fact| {
+            let id = fact.label.as_ref().map(ToString::to_string);
+            serde_json::json!({"id": id, "key": fact.key, "is_valid": fact.is_valid()})
+        };
+        self.space.facts.values().map(told).collect()
     }
 
     /// The pack that answers a request.

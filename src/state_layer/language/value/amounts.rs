@@ -88,9 +88,9 @@ pub(super) fn percent(chunks: &[Chunk<'_>]) -> Option<Read> {
         return read(1);
     }
     let next = &chunks.get(1).filter(|_| tail.is_empty())?.plain;
-    match next.as_str() {
+    match next.as_ref() {
         "%" | "percent" => read(2),
-        "por" if chunks.get(2).is_some_and(|word| matches!(word.plain.as_str(), "cento" | "ciento")) => read(3),
+        "por" if chunks.get(2).is_some_and(|word| matches!(word.plain.as_ref(), "cento" | "ciento")) => read(3),
         _ => None,
     }
 }
@@ -116,8 +116,8 @@ pub(super) fn duration(chunks: &[Chunk<'_>]) -> Option<Read> {
     let (unit, taken) = if tail.is_empty() {
         let second = chunks.get(1).filter(|_| !first.closed)?;
         // "3 business days", "5 working days"
-        let business = matches!(second.plain.as_str(), "business" | "working" | "calendar");
-        (chunks.get(1 + usize::from(business))?.plain.as_str(), 2 + usize::from(business))
+        let business = matches!(second.plain.as_ref(), "business" | "working" | "calendar");
+        (chunks.get(1 + usize::from(business))?.plain.as_ref(), 2 + usize::from(business))
     } else {
         (tail.trim_start_matches('-'), 1)
     };
@@ -125,7 +125,7 @@ pub(super) fn duration(chunks: &[Chunk<'_>]) -> Option<Read> {
     let more = usize::from(
         chunks
             .get(taken)
-            .is_some_and(|word| matches!(word.plain.as_str(), "uteis" | "habiles" | "corridos" | "corridas")),
+            .is_some_and(|word| matches!(word.plain.as_ref(), "uteis" | "habiles" | "corridos" | "corridas")),
     );
     let working = if more == 1 || taken == 3 { "w" } else { "" };
     Some((ValueKind::Duration, format!("{}{base}{working}", shown(amount.checked_mul(factor)?)), taken + more))

@@ -1,9 +1,11 @@
 //! What stands between blanks, without the punctuation around it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::str::SplitWhitespace;
 use std::sync::LazyLock;
 
-use crate::state_layer::language::folding::plain_text;
+use crate::state_layer::language::folding::plain_words;
 
 /// One run of signs between blanks.
 #[derive(Debug, Clone)]
@@ -11,7 +13,7 @@ pub(super) struct Chunk<'a> {
     /// Without punctuation at its ends.
     pub text: &'a str,
     /// The same in plain letters.
-    pub plain: String,
+    pub plain: Cow<'a, str>,
     /// Where it starts, in bytes.
     pub start: usize,
     /// Where it ends, in bytes.
@@ -42,7 +44,7 @@ impl Chunk<'_> {
             || first.is_uppercase()
             || !first.is_alphabetic()
             || self.text.contains('@')
-            || OPENING.contains(self.plain.as_str())
+            || OPENING.contains(&*self.plain)
             || self.plain.strip_suffix('s').is_some_and(|word| OPENING.contains(word))
             || self.plain.ends_with("-feira")
     }
@@ -58,23 +60,44 @@ fn closing(sign: char) -> bool {
     matches!(sign, ')' | ']' | '}' | '"' | '\'' | '”' | '’' | '»' | '?' | '!' | '.' | ',' | ';' | ':' | '*' | '~' | '…')
 }
 
-/// The chunks of a text.
-pub(super) fn chunks(text: &str) -> Vec<Chunk<'_>> {
-    let mut found: Vec<Chunk<'_>> = Vec::new();
-    let mut opens = true;
-    let base = text.as_ptr() as usize;
-    for piece in text.split_whitespace() {
-        let offset = piece.as_ptr() as usize - base;
-        let phone = piece.starts_with('(') && piece.ends_with(')') && piece.bytes().any(|byte| byte.is_ascii_digit());
-        let opened = if phone { piece } else { piece.trim_start_matches(opening) };
-        let within = if phone { piece } else { opened.trim_end_matches(closing) };
-        let start = offset + (piece.len() - opened.len());
-        let tail = opened.get(within.len()..).unwrap_or_default();
-        if !within.is_empty() {
-            let end = start + within.len();
-            found.push(Chunk { text: within, plain: plain_text(within), start, end, closed: !tail.is_empty(), opens });
-        }
-        opens = tail.contains(['.', '!', '?', ';', ':']);
+/// The chunks of a text, one after the other.
+#[derive(Debug)]
+pub(super) struct Chunks<'a> {
+    text: &'a str,
+    pieces: SplitWhitespace<'a>,
+    opens: bool,
+}
+
+impl<'a> Chunks<'a> {
+    /// The chunks of this text.
+    pub(super) fn of(text: &'a str) -> Self {
+        Self { text, pieces: text.split_whitespace(), opens: true }
     }
-    found
+
+    /// Whether there are no more.
+    pub(super) fn is_done(&self) -> bool {
+        self.pieces.clone().next().is_none()
+    }
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Chunk<'a>;
+
+    fn next(&mut self) -> Option<Chunk<'a>> {
+        loop {
+            let piece = self.pieces.next()?;
+            let offset = piece.as_ptr() as usize - self.text.as_ptr() as usize;
+            let phone =
+                piece.starts_with('(') && piece.ends_with(')') && piece.bytes().any(|byte| byte.is_ascii_digit());
+            let opened = if phone { piece } else { piece.trim_start_matches(opening) };
+            let within = if phone { piece } else { opened.trim_end_matches(closing) };
+            let start = offset + (piece.len() - opened.len());
+            let tail = opened.get(within.len()..).unwrap_or_default();
+            let opens = std::mem::replace(&mut self.opens, tail.contains(['.', '!', '?', ';', ':']));
+            if !within.is_empty() {
+                let (end, plain) = (start + within.len(), plain_words(within));
+                return Some(Chunk { text: within, plain, start, end, closed: !tail.is_empty(), opens });
+            }
+        }
+    }
 }

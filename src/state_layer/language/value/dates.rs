@@ -209,7 +209,7 @@ pub(super) fn date(chunks: &[Chunk<'_>]) -> Option<Read> {
 
 /// `2025-03-12`, `12/03`, `12/03/2025`, `12.03.2025`, `Q3`.
 fn numeric(chunks: &[Chunk<'_>]) -> Option<(String, usize)> {
-    let word = chunks.first()?.plain.as_str();
+    let word = chunks.first()?.plain.as_ref();
     if let Some(quarter) =
         word.strip_prefix('q').and_then(|rest| rest.parse::<u8>().ok()).filter(|quarter| (1..=4).contains(quarter))
     {
@@ -260,11 +260,11 @@ fn named(chunks: &[Chunk<'_>]) -> Option<(String, usize)> {
             return Some((form, taken + 1));
         }
         // "the second half", "segunda via": ordinals, not days.
-        let ordinal = matches!(first.plain.as_str(), "segunda" | "quarta" | "quinta" | "terca" | "sexta")
+        let ordinal = matches!(first.plain.as_ref(), "segunda" | "quarta" | "quinta" | "terca" | "sexta")
             && chunks.get(1).is_some_and(|word| {
                 !first.closed
                     && matches!(
-                        word.plain.as_str(),
+                        word.plain.as_ref(),
                         "via"
                             | "vez"
                             | "parcela"
@@ -304,10 +304,10 @@ fn day_and_month(chunks: &[Chunk<'_>]) -> Option<(String, usize)> {
         });
     }
     let day = day_of_month(&first.plain)?;
-    let joined = second.is_some_and(|word| matches!(word.plain.as_str(), "de" | "of"));
+    let joined = second.is_some_and(|word| matches!(word.plain.as_ref(), "de" | "of"));
     let at = 1 + usize::from(joined);
     let number = month(&chunks.get(at)?.plain).filter(|_| !first.closed)?;
-    let more = usize::from(chunks.get(at + 1).is_some_and(|word| matches!(word.plain.as_str(), "de" | "del")));
+    let more = usize::from(chunks.get(at + 1).is_some_and(|word| matches!(word.plain.as_ref(), "de" | "del")));
     let year = year(chunks.get(at + 1 + more));
     Some((dated(year, number, day), at + 1 + if year.is_some() { 1 + more } else { 0 }))
 }
@@ -333,7 +333,7 @@ fn loose(chunks: &[Chunk<'_>]) -> Option<(String, usize)> {
         return Some((format!("day-{}", day_of_month(&first.plain)?), 1));
     }
     let second = chunks.get(1).filter(|_| !first.closed)?;
-    match first.plain.as_str() {
+    match first.plain.as_ref() {
         // "dia 12 de junho" is as exact as "12 de junho".
         "dia" => chunks
             .get(1..)

@@ -101,7 +101,7 @@ pub(super) fn contact(chunks: &[Chunk<'_>]) -> Option<Read> {
     if let Some((before, after)) = first.plain.split_once('@') {
         let address = !before.is_empty() && after.contains('.');
         let handle = before.is_empty() && after.chars().filter(|sign| sign.is_alphanumeric()).count() >= 2;
-        return (address || handle).then(|| (ValueKind::Contact, first.plain.clone(), 1));
+        return (address || handle).then(|| (ValueKind::Contact, first.plain.clone().into_owned(), 1));
     }
     let mut digits = String::new();
     let mut taken = 0;
@@ -146,7 +146,7 @@ pub(super) fn street(chunks: &[Chunk<'_>]) -> Option<Read> {
             if !capital(chunk) {
                 return None;
             }
-            if at > 1 && ENDS.contains(chunk.plain.as_str()) {
+            if at > 1 && ENDS.contains(chunk.plain.as_ref()) {
                 return form(at + 1);
             }
             if chunk.closed {
@@ -155,7 +155,7 @@ pub(super) fn street(chunks: &[Chunk<'_>]) -> Option<Read> {
         }
         return None;
     }
-    if !STARTS.contains(first.plain.as_str()) || (first.plain.len() == 1 && !first.text.starts_with('R')) {
+    if !STARTS.contains(first.plain.as_ref()) || (first.plain.len() == 1 && !first.text.starts_with('R')) {
         return None;
     }
     let mut named = false;
@@ -163,7 +163,7 @@ pub(super) fn street(chunks: &[Chunk<'_>]) -> Option<Read> {
         if numeric(chunk.text) {
             return if named { form(at + 1) } else { None };
         }
-        let joining = JOINS.contains(chunk.plain.as_str());
+        let joining = JOINS.contains(chunk.plain.as_ref());
         if !capital(chunk) && !joining {
             break;
         }
@@ -175,7 +175,7 @@ pub(super) fn street(chunks: &[Chunk<'_>]) -> Option<Read> {
 /// `Room 118`, `sala 4`, `dock B`.
 pub(super) fn numbered(chunks: &[Chunk<'_>]) -> Option<Read> {
     let first = chunks.first().filter(|chunk| !chunk.closed)?;
-    let name = NAMES.get(first.plain.as_str())?;
+    let name = NAMES.get(first.plain.as_ref())?;
     let second = chunks.get(1)?;
     let letter = second.text.len() == 1 && second.text.starts_with(|sign: char| sign.is_ascii_uppercase());
     let lettered = letter && !matches!(second.text, "A" | "O" | "E" | "I" | "Y");
@@ -221,5 +221,5 @@ pub(super) fn code(chunks: &[Chunk<'_>]) -> Option<Read> {
 /// `XL`, `M`, `GG`.
 pub(super) fn size(chunks: &[Chunk<'_>]) -> Option<Read> {
     let first = chunks.first()?;
-    (SIZES.contains(&first.text)).then(|| (ValueKind::Word, first.plain.clone(), 1))
+    (SIZES.contains(&first.text)).then(|| (ValueKind::Word, first.plain.clone().into_owned(), 1))
 }

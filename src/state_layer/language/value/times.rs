@@ -9,7 +9,7 @@ pub(super) fn time(chunks: &[Chunk<'_>]) -> Option<Read> {
     let first = chunks.first()?;
     let read =
         |minutes: u16, taken| Some((ValueKind::Time, format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60), taken));
-    match first.plain.as_str() {
+    match first.plain.as_ref() {
         "noon" | "mediodia" | "meio-dia" | "midday" => return read(720, 1),
         "midnight" | "medianoche" | "meia-noite" => return read(0, 1),
         "meio" if chunks.get(1).is_some_and(|word| word.plain == "dia") => return read(720, 2),
@@ -19,8 +19,9 @@ pub(super) fn time(chunks: &[Chunk<'_>]) -> Option<Read> {
     }
     if let Some((from, until)) = first.plain.split_once('-') {
         // "7am-9pm"
-        let one =
-            |plain: &str| clock(&[Chunk { plain: plain.to_owned(), ..first.clone() }]).map(|(minutes, _)| minutes);
+        let one = |plain: &str| {
+            clock(&[Chunk { plain: plain.to_owned().into(), ..first.clone() }]).map(|(minutes, _)| minutes)
+        };
         // "1-3pm": the half of the day is said once.
         let half = until
             .strip_prefix(|sign: char| sign.is_ascii_digit())
@@ -45,7 +46,7 @@ fn spoken(chunks: &[Chunk<'_>], skip: usize) -> Option<Read> {
         // "at 20 percent", "at 5 dollars": not an hour.
         let counted = unit.is_some_and(|word| {
             !matches!(
-                word.plain.as_str(),
+                word.plain.as_ref(),
                 "de" | "da"
                     | "del"
                     | "en"
@@ -76,7 +77,7 @@ fn spoken(chunks: &[Chunk<'_>], skip: usize) -> Option<Read> {
 
 /// `y media`, `da tarde`, `de la mañana`: what follows a time, as minutes added, and how many chunks it takes.
 fn half_of_day(minutes: u16, rest: &[Chunk<'_>]) -> (u16, usize) {
-    let word = |at: usize| rest.get(at).map(|chunk| chunk.plain.as_str());
+    let word = |at: usize| rest.get(at).map(|chunk| chunk.plain.as_ref());
     let (minutes, half) = match (word(0), word(1)) {
         (Some("y" | "e"), Some("media" | "meia")) => (minutes + 30, 2),
         (Some("horas" | "hs"), _) => (minutes, 1),
@@ -101,7 +102,7 @@ fn clock(chunks: &[Chunk<'_>]) -> Option<(u16, usize)> {
     let digits = word.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(word.len());
     let hour: u16 = word.get(..digits)?.parse().ok().filter(|hour| *hour <= 24 && digits <= 2)?;
     let rest = word.get(digits..)?;
-    let next = chunks.get(1).map(|chunk| chunk.plain.as_str());
+    let next = chunks.get(1).map(|chunk| chunk.plain.as_ref());
     let noon = |minutes: u16, half: &str| {
         if half.starts_with('p') { minutes % 720 + 720 } else { minutes % 720 }
     };

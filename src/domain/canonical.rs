@@ -72,6 +72,16 @@ pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     })
 }
 
+/// A JSON value inside a larger type, read as strictly as [`parse`] reads a whole text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StrictValue(pub Value);
+
+impl<'de> Deserialize<'de> for StrictValue {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        Strict { depth: 0 }.deserialize(reader).map(Self)
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Strict {
     depth: usize,
@@ -250,6 +260,8 @@ pub enum Purpose {
     Pack,
     /// The order of statements with one time.
     Statement,
+    /// Whom an erasure or a hold is about, under a secret of its own.
+    Subject,
 }
 
 impl Purpose {
@@ -271,6 +283,7 @@ impl Purpose {
             Self::Reading => b"cscp.reading.v1",
             Self::Pack => b"cscp.pack.v1",
             Self::Statement => b"cscp.statement.v1",
+            Self::Subject => b"cscp.subject.v1",
         }
     }
 }

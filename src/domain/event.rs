@@ -30,6 +30,8 @@ pub enum StreamKey {
     Access(String),
     /// All that is decided under one lock for a fact space.
     FactSpace(SpaceId),
+    /// What was erased and why, and what is held: one a tenant.
+    Disposal,
 }
 
 impl StreamKey {
@@ -41,6 +43,7 @@ impl StreamKey {
             Self::Principal(_) => "principal",
             Self::Access(_) => "access",
             Self::FactSpace(_) => "fact_space",
+            Self::Disposal => "disposal",
         }
     }
 
@@ -52,6 +55,7 @@ impl StreamKey {
             Self::Principal(id) => id.as_str(),
             Self::Access(reader) => reader,
             Self::FactSpace(id) => id.as_str(),
+            Self::Disposal => "disposal",
         }
     }
 }

@@ -192,6 +192,10 @@ minted_id! {
     PackId: "pck";
     /// A ruling about a fact: restored, deleted, its scope ended.
     RulingId: "rul";
+    /// An erasure of everything that is held about somebody.
+    ErasureId: "ers";
+    /// A legal hold.
+    HoldId: "hld";
 }
 
 impl FactUid {
@@ -270,6 +274,16 @@ impl<'a> Ids<'a> {
     /// A new context pack's id.
     pub fn pack(&mut self) -> PackId {
         PackId::from_uuid(self.uuid())
+    }
+
+    /// A new erasure's id.
+    pub fn erasure(&mut self) -> ErasureId {
+        ErasureId::from_uuid(self.uuid())
+    }
+
+    /// A new legal hold's id.
+    pub fn hold(&mut self) -> HoldId {
+        HoldId::from_uuid(self.uuid())
     }
 
     /// A new API key id.

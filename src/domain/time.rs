@@ -45,6 +45,12 @@ impl Timestamp {
         Self::from_micros(self.0.saturating_add(i64::from(seconds) * MICROS))
     }
 
+    /// This instant less a number of seconds; stays in range.
+    #[must_use]
+    pub fn minus_seconds(self, seconds: u32) -> Self {
+        Self::from_micros(self.0.saturating_sub(i64::from(seconds) * MICROS))
+    }
+
     /// Whole seconds from this instant until `later`, rounded up; 0 when `later` is not later.
     #[must_use]
     pub fn seconds_until(self, later: Self) -> u64 {
@@ -54,6 +60,10 @@ impl Timestamp {
 
     /// Reads an RFC 3339 date-time; a text without an offset is refused.
     pub fn parse(text: &str) -> Result<Self, TimestampError> {
+        // Rows hold thousands of instants, all of them as they are written here.
+        if let Some(instant) = as_displayed(text) {
+            return Ok(instant);
+        }
         let instant: jiff::Timestamp = text.parse().map_err(|_| TimestampError)?;
         // `Timestamp::parse` of the library is laxer than RFC 3339 (week dates, bracketed zones).
         let shaped =
@@ -61,6 +71,38 @@ impl Timestamp {
         let micros = instant.as_microsecond();
         if shaped && RANGE.contains(&micros) { Ok(Self(micros)) } else { Err(TimestampError) }
     }
+}
+
+/// Reads an instant as [`Timestamp`] writes it, `2026-11-20T15:04:05.000000Z`; none for any other writing.
+fn as_displayed(text: &str) -> Option<Timestamp> {
+    const SHAPE: &[u8; 27] = b"0000-00-00T00:00:00.000000Z";
+    let bytes: &[u8; 27] = text.as_bytes().try_into().ok()?;
+    let shaped = |(byte, sign): (&u8, &u8)| if *sign == b'0' { byte.is_ascii_digit() } else { byte == sign };
+    if !bytes.iter().zip(SHAPE).all(shaped) {
+        return None;
+    }
+    let number = |from: usize, until: usize| {
+        let digits = bytes.get(from..until).unwrap_or_default();
+        digits.iter().fold(0_i64, |number, byte| number * 10 + i64::from(byte - b'0'))
+    };
+    let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
+    let (hour, minute, second) = (number(11, 13), number(14, 16), number(17, 19));
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=days).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    // Days since the first of March of the year 0: the leap day comes last in its year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let before = year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let days = before + (153 * month + 2) / 5 + day - 1 - 719_468;
+    let micros = (((days * 24 + hour) * 60 + minute) * 60 + second) * MICROS + number(20, 26);
+    RANGE.contains(&micros).then_some(Timestamp(micros))
 }
 
 /// A zone in which a time without an offset is read.
@@ -146,6 +188,20 @@ mod tests {
     }
 
     #[test]
+    fn the_short_way_knows_leap_days() {
+        let day = |day: &str| format!("{day}T00:00:00.000000Z");
+        for (first, next) in [("2000-02-29", "2000-03-01"), ("2024-02-29", "2024-03-01"), ("1900-02-28", "1900-03-01")]
+        {
+            let (first, next) = (as_displayed(&day(first)).unwrap(), as_displayed(&day(next)).unwrap());
+            assert_eq!(first.plus_seconds(86_400), next);
+        }
+        for none in ["1900-02-29", "2100-02-29", "2023-02-29", "2023-04-31", "2023-00-10", "2023-13-10", "2023-01-00"] {
+            assert_eq!(as_displayed(&day(none)), None, "{none}");
+            assert_eq!(Timestamp::parse(&day(none)), Err(TimestampError), "{none}");
+        }
+    }
+
+    #[test]
     fn other_shapes_are_refused() {
         for text in [
             "",
@@ -172,6 +228,21 @@ mod tests {
         fn every_instant_writes_and_reads(micros in any::<i64>()) {
             let instant = Timestamp::from_micros(micros);
             prop_assert_eq!(Timestamp::parse(&instant.to_string()), Ok(instant));
+        }
+
+        /// The short way says what the calendar's library says, or nothing.
+        #[test]
+        fn the_short_way_is_the_library_s(
+            text in "([01][0-9]{3}|20[0-9]{2}|9999|0000)-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9]\\.[0-9]{6}Z",
+            micros in RANGE,
+        ) {
+            let library = |text: &str| text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_microsecond);
+            if let Some(instant) = as_displayed(&text) {
+                prop_assert_eq!(Some(instant.as_micros()), library(&text), "{}", text);
+            }
+            let written = Timestamp(micros).to_string();
+            prop_assert_eq!(as_displayed(&written), Some(Timestamp(micros)));
+            prop_assert_eq!(Some(micros), library(&written));
         }
     }
 

@@ -182,6 +182,8 @@ pub enum Reason {
     RevokeRecorded,
     /// News about the person; open questions to that identity are void.
     IdentityNews,
+    /// It was received before, and everything about the person was erased since.
+    Erased,
 
     // Outbound.
     /// A question of the caller's own; bare answers to older prompts no longer count.

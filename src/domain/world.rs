@@ -72,6 +72,8 @@ pub struct World {
     pub commands: BTreeMap<CommandId, CommandRecord>,
     /// Messages named, by dedupe key.
     pub messages: BTreeMap<Digest, MessageRecord>,
+    /// Messages named that were erased: only their dedupe key is left.
+    pub erased_messages: BTreeSet<Digest>,
     /// Principals named or referred to.
     pub principals: BTreeMap<PrincipalId, Principal>,
     /// Frames captured since loading.
@@ -92,6 +94,7 @@ impl World {
             items: BTreeMap::new(),
             commands: BTreeMap::new(),
             messages: BTreeMap::new(),
+            erased_messages: BTreeSet::new(),
             principals: BTreeMap::new(),
             frames: BTreeMap::new(),
             touched: Touched::default(),

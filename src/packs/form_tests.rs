@@ -27,7 +27,7 @@ const FORM_OF_HEAD: &[Row] = &[
     (
         &[("facts_share: 0.7", "facts_share: 1")],
         &[
-            "p.yaml:80:3 /state_layer/facts_share: 1 is greater than the maximum of 0.95. Write a number from 0.05 to 0.95.",
+            "p.yaml:83:3 /state_layer/facts_share: 1 is greater than the maximum of 0.95. Write a number from 0.05 to 0.95.",
         ],
     ),
     (
@@ -45,7 +45,7 @@ const FORM_OF_HEAD: &[Row] = &[
     (
         &[("state_layer:", "stat_layer:")],
         &[
-            "p.yaml:79:1 /stat_layer: `stat_layer` does not belong here. Remove it, or use one of answers, approval, classes, commands, confirmation, context, description, disambiguation, ooc, pack_id, profile, rate_limits, redaction, retention, selectors, slots, state_layer, version.",
+            "p.yaml:82:1 /stat_layer: `stat_layer` does not belong here. Remove it, or use one of answers, approval, classes, commands, confirmation, context, description, disambiguation, ooc, pack_id, profile, rate_limits, redaction, retention, selectors, slots, state_layer, version.",
         ],
     ),
 ];
@@ -99,6 +99,17 @@ const FORM_OF_TIMES: &[Row] = &[
             "p.yaml:77:3 /retention/idempotency_hours: 9000 is greater than the maximum of 8784. Write whole hours, 1 to 8784 (366 days).",
         ],
     ),
+    (
+        &[("fact_history_days: 366", "fact_history_days: 3661")],
+        &[
+            "p.yaml:78:3 /retention/fact_history_days: 3661 is greater than the maximum of 3660. Write whole days, 1 to 3660 (ten years).",
+        ],
+    ),
+    (
+        &[("working_item_days: 7", "working_item_days: 0")],
+        &["p.yaml:79:3 /retention/working_item_days: 0 is less than the minimum of 1. Write whole days, 1 to 366."],
+    ),
+    (&[("  fact_history_days: 366\n  working_item_days: 7\n  saved_pack_days: 90\n", "")], &[]),
 ];
 
 #[test]

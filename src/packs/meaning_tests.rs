@@ -49,7 +49,7 @@ const MEANING_OF_THE_STATE_LAYER: &[Row] = &[
     (
         &[(LAST, "  time_sensitive_keys: []\n  time_zone: America/Nowhere")],
         &[
-            "p.yaml:83:3 /state_layer/time_zone: there is no time zone of this name. Write the IANA name of one, such as America/Sao_Paulo or UTC.",
+            "p.yaml:86:3 /state_layer/time_zone: there is no time zone of this name. Write the IANA name of one, such as America/Sao_Paulo or UTC.",
         ],
     ),
     (
@@ -62,7 +62,7 @@ const MEANING_OF_THE_STATE_LAYER: &[Row] = &[
     (
         &[(LAST, "  time_sensitive_keys: []\n  access_callbacks: { hr: { url: 'ftp://access.example' } }")],
         &[
-            "p.yaml:83:29 /state_layer/access_callbacks/hr/url: the address of `hr` does not begin with http:// or https://. Write an http or https address such as https://access.example/ask, without a user or a password.",
+            "p.yaml:86:29 /state_layer/access_callbacks/hr/url: the address of `hr` does not begin with http:// or https://. Write an http or https address such as https://access.example/ask, without a user or a password.",
         ],
     ),
     (
@@ -71,19 +71,19 @@ const MEANING_OF_THE_STATE_LAYER: &[Row] = &[
             "  time_sensitive_keys: []\n  access_callbacks: { hr: { url: 'https://me:secret@access.example/' } }",
         )],
         &[
-            "p.yaml:83:29 /state_layer/access_callbacks/hr/url: the address of `hr` holds a user or a password, which everybody who reads the pack would see. Write an http or https address such as https://access.example/ask, without a user or a password.",
+            "p.yaml:86:29 /state_layer/access_callbacks/hr/url: the address of `hr` holds a user or a password, which everybody who reads the pack would see. Write an http or https address such as https://access.example/ask, without a user or a password.",
         ],
     ),
     (
         &[(LAST, "  time_sensitive_keys: []\n  access_callbacks: { hr: { url: 'http:///ask' } }")],
         &[
-            "p.yaml:83:29 /state_layer/access_callbacks/hr/url: the address of `hr` names no host. Write an http or https address such as https://access.example/ask, without a user or a password.",
+            "p.yaml:86:29 /state_layer/access_callbacks/hr/url: the address of `hr` names no host. Write an http or https address such as https://access.example/ask, without a user or a password.",
         ],
     ),
     (
         &[(LAST, "  time_sensitive_keys: []\n  access_callbacks: { hr: { url: 'https://access.example/a b' } }")],
         &[
-            "p.yaml:83:29 /state_layer/access_callbacks/hr/url: the address of `hr` holds characters that an address cannot hold. Write an http or https address such as https://access.example/ask, without a user or a password.",
+            "p.yaml:86:29 /state_layer/access_callbacks/hr/url: the address of `hr` holds characters that an address cannot hold. Write an http or https address such as https://access.example/ask, without a user or a password.",
         ],
     ),
     (
@@ -92,7 +92,7 @@ const MEANING_OF_THE_STATE_LAYER: &[Row] = &[
             "  time_sensitive_keys: []\n  access_callbacks: { hr: { url: 'https://a.example', timeout_milliseconds: 10001 } }",
         )],
         &[
-            "p.yaml:83:55 /state_layer/access_callbacks/hr/timeout_milliseconds: 10001 is greater than the maximum of 10000. Write whole milliseconds, 1 to 10000; 1000 if left out. No answer in time is a no.",
+            "p.yaml:86:55 /state_layer/access_callbacks/hr/timeout_milliseconds: 10001 is greater than the maximum of 10000. Write whole milliseconds, 1 to 10000; 1000 if left out. No answer in time is a no.",
         ],
     ),
 ];

@@ -17,7 +17,7 @@ mod yaml;
 pub use cases::{CaseFailure, CaseReport, run_cases};
 pub use folder::{Glance, glance};
 pub use published::set_hash;
-pub use read::{pack_hash, read_pack};
+pub use read::{pack_document, pack_hash, read_pack};
 pub use source::{NamedText, PackFiles, PackSource, read_policies};
 pub use text::MAX_FILE_BYTES;
 

@@ -33,18 +33,35 @@ pub fn read_pack(file: &str, text: &str) -> Result<LoadedPack, Vec<PolicyError>>
     }
     let pack: PolicyPack =
         serde_path_to_error::deserialize(&document.value).map_err(|error| place(vec![mistyped(&error)]))?;
-    let hash = pack_hash(&document.value).map_err(|error| place(vec![error]))?;
-    LoadedPack::new(pack, hash, file).map_err(place)
+    let canonical = canonical_text(&document.value).map_err(|error| place(vec![error]))?;
+    let loaded = LoadedPack::new(pack, hash_of(&canonical), file).map_err(place)?;
+    Ok(loaded.written_as(canonical))
 }
 
 /// The hash that names a pack: `sha256:` and the hex SHA-256 of `cscp.policy.v1` followed by the canonical JSON
 /// (RFC 8785) of the document as its author wrote it, defaults not filled in. So anyone can compute it from the file.
 pub fn pack_hash(document: &Value) -> Result<String, PolicyError> {
-    let canonical = serde_json_canonicalizer::to_vec(document).map_err(|error| {
+    canonical_text(document).map(|canonical| hash_of(&canonical))
+}
+
+/// The hash and the canonical text of a pack, whether this program would still accept it or not: what evidence named once
+/// stays what it was.
+#[must_use]
+pub fn pack_document(file: &str, text: &str) -> Option<(String, String)> {
+    let document = Document::read(file, text).ok()?;
+    let canonical = canonical_text(&document.value).ok()?;
+    Some((hash_of(&canonical), canonical))
+}
+
+fn canonical_text(document: &Value) -> Result<String, PolicyError> {
+    serde_json_canonicalizer::to_string(document).map_err(|error| {
         PolicyError::at("", format!("the pack has no canonical form ({error})"), "Write numbers that JSON can hold.")
-    })?;
+    })
+}
+
+fn hash_of(canonical: &str) -> String {
     let digest = Sha256::new().chain_update(HASH_DOMAIN).chain_update(canonical).finalize();
-    Ok(format!("sha256:{}", hex::encode(digest)))
+    format!("sha256:{}", hex::encode(digest))
 }
 
 /// The schema let something through that the types do not take. A test sees to it that this does not happen.

@@ -1,10 +1,12 @@
 //! A stage for decisions: a world, a clock by hand and a seeded source of ids. Every step is folded a second time
 //! and every promise is checked.
 
+use std::collections::BTreeMap;
+
 use cscp::domain::canonical::Digest;
 use cscp::domain::context::ContextRecord;
 use cscp::domain::decide::{Decision, Rules, decide};
-use cscp::domain::event::{Event, Recorded};
+use cscp::domain::event::{Event, Recorded, StreamKey};
 use cscp::domain::id::{ContextId, Entropy, Ids, ItemId, TenantId};
 use cscp::domain::item::PendingItem;
 use cscp::domain::operation::{Answer, Operation};
@@ -115,6 +117,25 @@ impl Stage {
         decision
     }
 
+    /// Folds every stream by itself and puts together what comes of them.
+    fn stream_by_stream(&self) -> World {
+        let mut streams: BTreeMap<&StreamKey, World> = BTreeMap::new();
+        for (at, recorded) in &self.log {
+            streams.entry(&recorded.stream).or_insert_with(empty_world).apply(*at, &recorded.event);
+        }
+        let mut whole = empty_world();
+        for part in streams.into_values() {
+            whole.conversations.extend(part.conversations);
+            whole.contexts.extend(part.contexts);
+            whole.items.extend(part.items);
+            whole.commands.extend(part.commands);
+            whole.messages.extend(part.messages);
+            whole.principals.extend(part.principals);
+            whole.frames.extend(part.frames);
+        }
+        whole
+    }
+
     /// Folds the whole log from nothing and goes on from there.
     pub(crate) fn restart(&mut self) {
         let mut world = empty_world();
@@ -122,6 +143,8 @@ impl Stage {
             world.apply(*at, &recorded.event);
         }
         assert!(world == self.world, "the log does not give the world back");
+        let apart = World { touched: world.touched.clone(), ..self.stream_by_stream() };
+        assert!(apart == world, "an event changes what follows from another stream");
         self.world = world;
     }
 

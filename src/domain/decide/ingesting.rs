@@ -18,6 +18,11 @@ use crate::domain::world::is_live;
 impl Turn<'_, '_> {
     pub(super) fn ingest(&mut self, message: &MessageEvent) -> Result<Answer, Refusal> {
         let key = message_key(&self.world.tenant_key, &message.channel, &message.message_id);
+        if self.world.erased_messages.contains(&key) {
+            // Delivered once more. Nothing is known of it any more, and nothing may come of it.
+            let verdict = Verdict::plain(VerdictCode::Ignored, Reason::Erased, Next::Nothing);
+            return Ok(Answer::Turn { item: None, context: None, verdict, duplicate: true });
+        }
         if let Some(earlier) = self.world.messages.get(&key) {
             if !earlier.body_digest.same(&message.body_digest) {
                 return Err(Refusal::MessageIdReused);

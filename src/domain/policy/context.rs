@@ -75,24 +75,6 @@ pub struct VoiceRules {
     pub min_confidence: f64,
 }
 
-/// How long each kind of record is kept (RFC-WF-0034 XI.B).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RetentionRules {
-    /// Days after closing until a context's row goes.
-    pub closed_context_days: u32,
-    /// Days after expiry until a context's row goes.
-    pub expired_context_days: u32,
-    /// Days until the content of a context frame goes; its hash stays.
-    pub frame_days: u32,
-    /// Days until the payload and salt of an evidence entry go; the entry itself stays.
-    pub evidence_payload_days: u32,
-    /// Days until the reading of a message goes; at least 8, because deliveries may repeat for 7.
-    pub message_days: u32,
-    /// Hours for which a repeated `Idempotency-Key` gets its first answer again.
-    pub idempotency_hours: u32,
-}
-
 /// How fast one API key may call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -11,6 +11,7 @@ mod class;
 mod context;
 mod error;
 mod pack;
+mod retention;
 mod rules;
 mod select;
 mod shapes;
@@ -21,12 +22,13 @@ mod viewing;
 pub use class::SafetyClass;
 pub use context::{
     AccessCallback, AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits,
-    RetentionRules, StateLayerRules, VoiceRules,
+    StateLayerRules, VoiceRules,
 };
 pub use error::PolicyError;
 pub use pack::{
     ClassRules, ClassTable, CommandEntry, Confirmation, LoadedPack, PolicyPack, PolicyRef, Profile, Selector,
 };
+pub use retention::{RecordKind, RetentionRules};
 pub use rules::{ApprovalRule, CommandRules};
 pub use select::{PolicyBook, PolicyScope, PolicyView};
 pub use shapes::SlotRefusal;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::context::{
-    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits, RetentionRules,
-    StateLayerRules,
+    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits, StateLayerRules,
 };
+use super::retention::RetentionRules;
 use super::rules::ApprovalRule;
 use super::shapes::{self, CompiledPattern};
 use super::slots::SlotRules;
@@ -217,6 +217,7 @@ pub struct LoadedPack {
     pub(super) pack: PolicyPack,
     pub(super) reference: PolicyRef,
     pub(super) file: String,
+    pub(super) document: Option<String>,
     pub(super) commands: HashMap<String, usize>,
     pub(super) patterns: BTreeMap<String, CompiledPattern>,
 }
@@ -236,8 +237,21 @@ impl LoadedPack {
             reference: PolicyRef { pack_id: pack.pack_id.clone(), version: pack.version.clone(), hash },
             pack,
             file: file.to_owned(),
+            document: None,
             patterns,
         })
+    }
+
+    /// The same, with the canonical text that its hash is of.
+    #[must_use]
+    pub fn written_as(self, document: String) -> Self {
+        Self { document: Some(document), ..self }
+    }
+
+    /// The canonical text that its hash is of, if it was read from one.
+    #[must_use]
+    pub fn document(&self) -> Option<&str> {
+        self.document.as_deref()
     }
 
     /// The rules.

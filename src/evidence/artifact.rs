@@ -92,6 +92,13 @@ fn context_ref(event: &Event) -> Option<Value> {
     }
 }
 
+/// A record without secrets of the server, at every depth. Slots, extensions and values are the caller's own and stay.
+#[must_use]
+pub fn without_secrets(mut record: Value) -> Value {
+    strip_secrets(&mut record);
+    record
+}
+
 /// Removes secrets of the server at every depth. Slots, extensions and values are the caller's own and stay.
 fn strip_secrets(value: &mut Value) {
     match value {

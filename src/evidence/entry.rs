@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::canonical::{Digest, Purpose, canonical, commit, hash};
+use crate::domain::disposal::DisposalEvent;
 use crate::domain::event::{About, Event, Evidence, Recorded};
 use crate::domain::id::{ArtifactId, Ids, StreamId, TenantId};
 use crate::domain::policy::PolicyRef;
@@ -77,6 +78,8 @@ pub enum Logged {
     Core(Event),
     /// Of a fact space.
     Space(SpaceEvent),
+    /// About records as such.
+    Disposal(DisposalEvent),
 }
 
 impl Logged {
@@ -85,7 +88,7 @@ impl Logged {
     pub fn core(&self) -> Option<&Event> {
         match self {
             Self::Core(event) => Some(event),
-            Self::Space(_) => None,
+            Self::Space(_) | Self::Disposal(_) => None,
         }
     }
 
@@ -95,6 +98,7 @@ impl Logged {
         match self {
             Self::Core(event) => event.evidence_type(),
             Self::Space(event) => event.evidence_type(),
+            Self::Disposal(event) => event.evidence_type(),
         }
     }
 }
@@ -132,6 +136,20 @@ pub struct EntryBody {
     pub payload: String,
     /// What the payload says it is about: what an auditor searches by.
     pub about: About,
+}
+
+impl EntryBody {
+    /// A body as it is stored. Of a payload that cannot be read nothing is known; verification says so.
+    #[must_use]
+    pub fn stored(salt: Digest, payload: String) -> Self {
+        /// What the payload is about, without what happened.
+        #[derive(Deserialize)]
+        struct AboutOnly {
+            about: About,
+        }
+        let about = serde_json::from_str::<AboutOnly>(&payload).map(|read| read.about).unwrap_or_default();
+        Self { salt, payload, about }
+    }
 }
 
 /// `payload_commitment`: SHA-256("cscp.payload.v1" ‖ salt ‖ canonical bytes).

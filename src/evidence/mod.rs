@@ -7,8 +7,12 @@
 //! that cannot be taken back without a trace.
 
 pub mod artifact;
+pub mod auditing;
+pub mod bundle;
 pub mod checkpoint;
+mod deriving;
 pub mod entry;
+pub mod erasures;
 pub mod note;
 pub mod tree;
 pub mod verify;

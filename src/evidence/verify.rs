@@ -3,7 +3,9 @@
 use crate::domain::canonical::{Digest, canonical};
 use crate::domain::event::Event;
 use crate::domain::id::ArtifactId;
-use crate::evidence::entry::{LogEntry, Payload, StreamHead, entry_hash, payload_commitment};
+use crate::evidence::deriving::{entry_hash, payload_commitment};
+use crate::evidence::entry::{LogEntry, Payload, StreamHead};
+use crate::evidence::erasures::Erasures;
 
 /// What is wrong with a chain, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,8 +61,8 @@ pub struct ChainCheck {
     tenant: String,
     /// Entries seen.
     pub entries: u64,
-    /// Entries whose payload is gone, as a later entry of the stream says: what a deleted fact or an erased space had
-    /// said. Their place in the chain still verifies.
+    /// Entries whose payload is gone, as the record says: a later entry of the stream, about a deleted fact or an erased
+    /// space, or the disposal stream. Their place in the chain still verifies.
     pub erased: u64,
     /// Entries whose payload is gone, and nothing says why.
     pub missing: u64,
@@ -96,7 +98,7 @@ impl ChainCheck {
     }
 
     /// Checks the next entry.
-    pub fn next(&mut self, entry: &LogEntry) -> Result<(), Broken> {
+    pub fn next(&mut self, entry: &LogEntry, erasures: &Erasures) -> Result<(), Broken> {
         let fault = self.fault(entry);
         if let Some(fault) = fault {
             let artifact_id = Some(entry.header.artifact_id.clone());
@@ -109,21 +111,27 @@ impl ChainCheck {
             at: Some(entry.header.at),
         };
         self.entries += 1;
-        self.account(entry);
+        self.account(entry, erasures);
         Ok(())
     }
 
     /// Which fact an entry was about is gone with its payload, so a deletion explains all that is missing about facts.
-    fn account(&mut self, entry: &LogEntry) {
-        let explained = match (&entry.body, entry.header.kind.as_str()) {
-            (None, kind) => {
+    fn account(&mut self, entry: &LogEntry, erasures: &Erasures) {
+        let header = &entry.header;
+        let kind = header.kind.as_str();
+        if entry.body.is_none() {
+            if !erasures.explain(&header.stream_id, header.seq, header.at) {
                 self.missing += 1;
                 self.missing_facts += u64::from(kind.starts_with("fact.") || kind == OBSERVATION);
                 return;
             }
-            (Some(_), SPACE_ERASED) => self.missing,
-            (Some(_), FACT_DELETED) => self.missing_facts,
-            (Some(_), _) => return,
+            self.erased += 1;
+        }
+        // A deletion says so in its header, too: it still does when its own payload went with the record's leave.
+        let explained = match kind {
+            SPACE_ERASED => self.missing,
+            FACT_DELETED => self.missing_facts,
+            _ => return,
         };
         self.erased += explained;
         self.missing -= explained;
@@ -222,7 +230,7 @@ mod tests {
 
     fn check(head: &StreamHead, entries: &[LogEntry]) -> Result<ChainCheck, Broken> {
         let mut chain = ChainCheck::new("t", head.stream_id.clone());
-        entries.iter().try_for_each(|entry| chain.next(entry))?;
+        entries.iter().try_for_each(|entry| chain.next(entry, &Erasures::default()))?;
         chain.finish(head.seq, &head.hash)?;
         Ok(chain)
     }
@@ -247,7 +255,7 @@ mod tests {
             }
             let mut chain = ChainCheck::new("t", head.stream_id.clone());
             for entry in &entries {
-                chain.account(entry);
+                chain.account(entry, &Erasures::default());
             }
             (chain.erased, chain.missing)
         };

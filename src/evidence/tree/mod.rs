@@ -12,7 +12,7 @@ mod verifying;
 use sha2::{Digest as _, Sha256};
 
 pub use growing::{Growing, Grown};
-pub use proofs::{consistency_proof, consistency_tiles, inclusion_proof, inclusion_tiles, root};
+pub use proofs::{Prover, consistency_proof, consistency_tiles, inclusion_proof, inclusion_tiles, root};
 pub use tiles::{Tile, TileId, TileSet, right_edge};
 pub use verifying::{ProofError, verify_consistency, verify_inclusion};
 

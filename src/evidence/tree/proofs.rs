@@ -1,6 +1,6 @@
 //! Building proofs from tiles. Only a log does this; what a stranger needs is in `verifying`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::canonical::Digest;
 use crate::evidence::tree::tiles::{Subtree, TileId, TileSet};
@@ -59,6 +59,37 @@ pub fn inclusion_tiles(index: u64, size: u64) -> Result<Vec<TileId>, TreeError> 
 /// may belong to a larger tree.
 pub fn inclusion_proof(index: u64, size: u64, tiles: &TileSet) -> Result<Vec<Digest>, TreeError> {
     inclusion_spans(index, size)?.into_iter().map(|span| span.root(tiles)).collect()
+}
+
+/// Builds many inclusion proofs from the same tiles: neighbouring leaves share most of their proofs, and what is shared
+/// is computed once.
+#[derive(Debug)]
+pub struct Prover<'a> {
+    tiles: &'a TileSet,
+    size: u64,
+    known: BTreeMap<(u64, u64), Digest>,
+}
+
+impl<'a> Prover<'a> {
+    /// Proofs in the tree of this size. The tiles may belong to a larger tree.
+    #[must_use]
+    pub fn new(tiles: &'a TileSet, size: u64) -> Self {
+        Self { tiles, size, known: BTreeMap::new() }
+    }
+
+    /// What [`inclusion_proof`] gives.
+    pub fn inclusion_proof(&mut self, index: u64) -> Result<Vec<Digest>, TreeError> {
+        inclusion_spans(index, self.size)?.into_iter().map(|span| self.root(span)).collect()
+    }
+
+    fn root(&mut self, span: Span) -> Result<Digest, TreeError> {
+        if let Some(known) = self.known.get(&(span.start, span.end)) {
+            return Ok(*known);
+        }
+        let root = span.root(self.tiles)?;
+        self.known.insert((span.start, span.end), root);
+        Ok(root)
+    }
 }
 
 /// The tiles from which [`consistency_proof`] is computed. Fails with [`TreeError::Outside`] if the old tree is larger

@@ -1,0 +1,162 @@
+//! What can be checked of one entry without the others. Every hash is derived from the bytes as they stand, with nothing
+//! of what writes them but SHA-256.
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::Flaw;
+use super::line::{Entry, FrameLine, Header, Pack};
+use super::shown::{tells_content, tells_header, tells_payload};
+use crate::domain::canonical::{Digest, parse};
+use crate::evidence::checkpoint::Checkpoint;
+use crate::evidence::tree::verify_inclusion;
+
+/// What everything in a bundle is checked against.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    pub(super) tenant_id: String,
+    pub(super) checkpoint: Option<Checkpoint>,
+}
+
+/// An entry of which everything holds that can be said of it alone.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) header: Header,
+    /// Its time, in a form whose order is that of time.
+    pub(super) at: String,
+    pub(super) prev_hash: Digest,
+    pub(super) entry_hash: Digest,
+    /// Its artifact tells something that no payload proves.
+    pub(super) shown_only: bool,
+    /// Its payload is there and is what was committed to.
+    pub(super) proven: bool,
+    /// The artifact says that the payload was erased.
+    pub(super) erased: bool,
+    /// The frame that the proven payload names, and the frame's hash.
+    pub(super) frame: Option<(String, String)>,
+}
+
+/// A fault with what is known of the entry all the same.
+pub(super) type Refused = (Flaw, Option<Box<Header>>);
+
+/// Checks an entry by itself.
+pub(super) fn check(entry: &Entry, known: &Known) -> Result<Checked, Refused> {
+    let header: Header = parse(entry.header.as_bytes())
+        .ok()
+        .and_then(|value| serde_json::from_value(value).ok())
+        .filter(|header: &Header| header.v == 1 && header.seq > 0)
+        .ok_or((Flaw::Header, None))?;
+    let Some(at) = moment(&header.at) else { return Err((Flaw::Header, Some(Box::new(header)))) };
+    facts(entry, &header, at, known).map_err(|flaw| (flaw, Some(Box::new(header))))
+}
+
+/// An instant as a text whose order is that of time: UTC, down to microseconds.
+pub(super) fn moment(at: &str) -> Option<String> {
+    let (seconds, fraction) = at.strip_suffix('Z').map(|at| at.split_once('.').unwrap_or((at, "")))?;
+    let form = b"0000-00-00T00:00:00";
+    let same = |(byte, form): (u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == *form };
+    let fits = seconds.len() == form.len() && seconds.bytes().zip(form).all(same);
+    let fine = fraction.len() <= 6 && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    (fits && fine).then(|| format!("{seconds}{fraction:0<6}"))
+}
+
+fn facts(entry: &Entry, header: &Header, at: String, known: &Known) -> Result<Checked, Flaw> {
+    if header.tenant_id != known.tenant_id {
+        return Err(Flaw::Foreign);
+    }
+    let digests = (digest(&entry.prev_hash), digest(&entry.payload_commitment), digest(&entry.entry_hash));
+    let (Some(prev_hash), Some(commitment), Some(entry_hash)) = digests else { return Err(Flaw::EntryHash) };
+    if entry_hash != sha256(&[b"cscp.entry.v1", prev_hash.as_bytes(), entry.header.as_bytes(), commitment.as_bytes()]) {
+        return Err(Flaw::EntryHash);
+    }
+    if known.checkpoint.as_ref().is_some_and(|checkpoint| !is_in(entry, &entry_hash, checkpoint)) {
+        return Err(Flaw::NotInLog);
+    }
+    let payload = match (&entry.payload, &entry.salt) {
+        (None, None) => None,
+        (Some(payload), Some(salt)) => Some(opened(payload, salt, &commitment).ok_or(Flaw::Payload)?),
+        _ => return Err(Flaw::Payload),
+    };
+    let artifact = &entry.artifact.0;
+    let tells = tells_header(artifact, header, entry)
+        && payload.as_ref().is_none_or(|payload| tells_payload(artifact, payload));
+    if !tells {
+        return Err(Flaw::Artifact);
+    }
+    Ok(Checked {
+        header: header.clone(),
+        at,
+        prev_hash,
+        entry_hash,
+        shown_only: payload.is_none() && tells_content(artifact),
+        proven: payload.is_some(),
+        erased: artifact.get("erased") == Some(&Value::Bool(true)),
+        frame: payload.as_ref().and_then(frame_named),
+    })
+}
+
+fn is_in(entry: &Entry, entry_hash: &Digest, checkpoint: &Checkpoint) -> bool {
+    let proof: Option<Vec<Digest>> = entry.proof.iter().map(|hash| digest(hash)).collect();
+    proof.is_some_and(|proof| {
+        verify_inclusion(entry_hash, entry.leaf_index, checkpoint.size(), &proof, &checkpoint.root()).is_ok()
+    })
+}
+
+/// The payload, if it and its salt are what was committed to.
+fn opened(payload: &str, salt: &str, commitment: &Digest) -> Option<Value> {
+    let salt = Digest::from_hex(salt).filter(|parsed| parsed.to_hex() == salt)?;
+    let derived = sha256(&[b"cscp.payload.v1", salt.as_bytes(), payload.as_bytes()]);
+    if derived == *commitment { parse(payload.as_bytes()).ok() } else { None }
+}
+
+/// Which frame an entry captured or a command was bound with.
+fn frame_named(payload: &Value) -> Option<(String, String)> {
+    let event = payload.get("event")?;
+    let (of, hash) = match event.get("event")?.as_str()? {
+        "frame_captured" => (event.get("frame")?, event.get("context_hash")?),
+        "command_bound" => {
+            let command = event.get("command")?;
+            (command, command.get("context_hash")?)
+        }
+        _ => return None,
+    };
+    Some((of.get("context_frame_id")?.as_str()?.to_owned(), hash.as_str()?.to_owned()))
+}
+
+/// Whether a frame is what its hash names; whether it is there at all.
+pub(super) fn frame_holds(frame: &FrameLine) -> Result<bool, Flaw> {
+    match (&frame.frame, &frame.salt, &frame.shown) {
+        (None, None, Some(_)) => Ok(false),
+        (Some(text), Some(salt), None) => frame_derives(frame, text, salt).ok_or(Flaw::Frame),
+        _ => Err(Flaw::Frame),
+    }
+}
+
+fn frame_derives(frame: &FrameLine, text: &str, salt: &str) -> Option<bool> {
+    let salt = Digest::from_hex(salt).filter(|parsed| parsed.to_hex() == salt)?;
+    let derived = sha256(&[b"cscp.frame.v1", salt.as_bytes(), text.as_bytes()]);
+    let says = parse(text.as_bytes()).ok()?;
+    let fits = digest(&frame.context_hash)? == derived
+        && says.get("context_frame_id").and_then(Value::as_str) == Some(frame.context_frame_id.as_str());
+    fits.then_some(true)
+}
+
+/// Whether a policy pack is what its hash names.
+pub(super) fn pack_holds(pack: &Pack) -> bool {
+    let derived = |document: &String| sha256(&[b"cscp.policy.v1", document.as_bytes()]);
+    pack.document.as_ref().is_none_or(|document| digest(&pack.hash) == Some(derived(document)))
+}
+
+/// `sha256:` and 64 hexadecimal digits in lower case.
+pub(super) fn digest(text: &str) -> Option<Digest> {
+    let hex = text.strip_prefix("sha256:")?;
+    Digest::from_hex(hex).filter(|digest| digest.to_hex() == hex)
+}
+
+fn sha256(parts: &[&[u8]]) -> Digest {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    Digest::from_bytes(hasher.finalize().into())
+}

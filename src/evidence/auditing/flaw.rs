@@ -1,0 +1,85 @@
+//! What can be wrong with a bundle. The codes are the contract: every verifier uses them.
+
+/// What is wrong with a line of a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant's sentence is its documentation")]
+pub enum Flaw {
+    #[error("the first line does not open a bundle of a known format")]
+    NotABundle,
+    #[error("the line cannot be read, or does not belong there")]
+    Line,
+    #[error("a key is not an Ed25519 verifier key of this log")]
+    Key,
+    #[error("the checkpoint is not one of this log, or no known key has signed it")]
+    Checkpoint,
+    #[error("the tree that was known is not the beginning of the checkpoint's, or that is not shown")]
+    Consistency,
+    #[error("the checkpoint is older than the one that was known: the log was rolled back")]
+    RolledBack,
+    #[error("the checkpoint contradicts the one that was known: the log has two histories")]
+    Forked,
+    #[error("the policy pack is not what its hash names")]
+    Policy,
+    #[error("the header cannot be read")]
+    Header,
+    #[error("the entry belongs to another tenant")]
+    Foreign,
+    #[error("entry_hash is not the hash of header, link and commitment")]
+    EntryHash,
+    #[error("the proof does not lead from the entry to the checkpoint")]
+    NotInLog,
+    #[error("the entry is repeated or out of order in its chain")]
+    Sequence,
+    #[error("prev_hash is not the hash of the entry before")]
+    Link,
+    #[error("entries before it in its chain are missing")]
+    Gap,
+    #[error("the time runs backwards")]
+    Time,
+    #[error("the payload is not what was committed to")]
+    Payload,
+    #[error("the artifact tells something else than the entry")]
+    Artifact,
+    #[error("the frame is not what its hash names, or not what was captured")]
+    Frame,
+    #[error("there are not as many entries, frames or leaves as the bundle says")]
+    Count,
+    #[error("the lines are not those that the end names")]
+    Digest,
+    #[error("no known key has signed the end")]
+    Signature,
+    #[error("the end is missing")]
+    Truncated,
+}
+
+impl Flaw {
+    /// The stable code.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::NotABundle => "not_a_bundle",
+            Self::Line => "line",
+            Self::Key => "key",
+            Self::Checkpoint => "checkpoint",
+            Self::Consistency => "consistency",
+            Self::RolledBack => "rolled_back",
+            Self::Forked => "forked",
+            Self::Policy => "policy",
+            Self::Header => "header",
+            Self::Foreign => "foreign",
+            Self::EntryHash => "entry_hash",
+            Self::NotInLog => "not_in_log",
+            Self::Sequence => "sequence",
+            Self::Link => "link",
+            Self::Gap => "gap",
+            Self::Time => "time",
+            Self::Payload => "payload",
+            Self::Artifact => "artifact",
+            Self::Frame => "frame",
+            Self::Count => "count",
+            Self::Digest => "digest",
+            Self::Signature => "signature",
+            Self::Truncated => "truncated",
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The lines of a bundle as they are read: strictly, and nothing is believed yet.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::domain::canonical::{MAX_SAFE_INTEGER, StrictValue};
+
+/// A line. A member twice, an unknown member, a number that readers disagree on: each makes it unreadable.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    Bundle(Opening),
+    Keys(Vec<String>),
+    Checkpoint(String),
+    Consistency(Consistency),
+    Schema(#[expect(dead_code, reason = "it helps readers and proves nothing")] StrictValue),
+    Policy(Pack),
+    Entry(Box<Entry>),
+    Frame(FrameLine),
+    Summary(Summary),
+    End(Closing),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Opening {
+    pub(super) format: String,
+    pub(super) origin: String,
+    pub(super) tenant_id: String,
+    #[expect(dead_code, reason = "it is told and proves nothing")]
+    environment: String,
+    #[expect(dead_code, reason = "it is told and proves nothing")]
+    created_at: String,
+    #[expect(dead_code, reason = "it is told and proves nothing")]
+    selection: StrictValue,
+    pub(super) coverage: Coverage,
+}
+
+/// Which entries the bundle promises to hold.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Coverage {
+    pub(super) kind: CoverageKind,
+    #[serde(default)]
+    pub(super) stream_ids: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CoverageKind {
+    /// Every entry of the checkpoint's tree.
+    Whole,
+    /// Every entry of the chains that are named, as far as the checkpoint goes.
+    Streams,
+    /// Entries that were chosen.
+    Selection,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Consistency {
+    #[serde(deserialize_with = "count")]
+    pub(super) from: u64,
+    pub(super) proof: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pack {
+    pub(super) hash: String,
+    pub(super) document: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the members' names are the format's")]
+pub(super) struct Entry {
+    pub(super) header: String,
+    pub(super) prev_hash: String,
+    pub(super) payload_commitment: String,
+    pub(super) entry_hash: String,
+    #[serde(deserialize_with = "count")]
+    pub(super) leaf_index: u64,
+    pub(super) proof: Vec<String>,
+    pub(super) payload: Option<String>,
+    pub(super) salt: Option<String>,
+    pub(super) artifact: StrictValue,
+}
+
+/// What an entry's header says.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Header {
+    pub(super) v: u32,
+    pub(super) tenant_id: String,
+    pub(super) stream_id: String,
+    #[serde(deserialize_with = "count")]
+    pub(super) seq: u64,
+    pub(super) artifact_id: String,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) at: String,
+    pub(super) policy_hash: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FrameLine {
+    pub(super) context_frame_id: String,
+    pub(super) context_hash: String,
+    pub(super) frame: Option<String>,
+    pub(super) salt: Option<String>,
+    pub(super) shown: Option<StrictValue>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Summary {
+    #[serde(deserialize_with = "count")]
+    pub(super) entries: u64,
+    #[serde(deserialize_with = "count")]
+    pub(super) frames: u64,
+    #[serde(deserialize_with = "count")]
+    pub(super) waiting: u64,
+    #[expect(dead_code, reason = "it is told and proves nothing")]
+    redacted: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Closing {
+    pub(super) sha256: String,
+    pub(super) note: String,
+}
+
+/// A number that every reader of JSON agrees on.
+fn count<'de, D: Deserializer<'de>>(reader: D) -> Result<u64, D::Error> {
+    let number = u64::deserialize(reader)?;
+    if number <= MAX_SAFE_INTEGER { Ok(number) } else { Err(D::Error::custom("beyond 2^53 - 1")) }
+}
+
+/// Reads a line without its line break.
+pub(super) fn read(bytes: &[u8]) -> Option<Line> {
+    serde_json::from_slice(bytes).ok()
+}

@@ -1,0 +1,212 @@
+//! Bundles: a part of the evidence that an auditor takes home, as lines of JSON.
+//!
+//! A bundle is of one checkpoint. Each line is an object with one member that says what it is; the last line says how
+//! many there were and what they hash to, signed by the log's key. What is hashed stands in it as the string that was
+//! hashed, so that nobody has to guess a form. `docs/EVIDENCE.md` describes it for those who read it with other programs;
+//! `auditing` reads it here, and shares nothing with this module.
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::canonical::Digest;
+use crate::domain::id::{ContextFrameId, StreamId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::evidence::note::{self, NoteError, SigningKey};
+
+/// What the first line calls the format, and the first line of the note at the end.
+pub const FORMAT: &str = "cscp-evidence-bundle/v1";
+/// The JSON Schema (2020-12) of an artifact.
+pub const ARTIFACT_SCHEMA: &str = include_str!("../../schemas/evidence-artifact.schema.json");
+/// The JSON Schema (2020-12) of a line of a bundle.
+pub const BUNDLE_SCHEMA: &str = include_str!("../../schemas/evidence-bundle.schema.json");
+
+/// A line of a bundle.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    /// What the bundle is.
+    Bundle(Opening),
+    /// The signed checkpoint that all of it is proven against.
+    Checkpoint(String),
+    /// The keys that sign for the log (C2SP vkey). Whoever reads compares them with what they know.
+    Keys(Vec<String>),
+    /// That an older tree is the beginning of the checkpoint's.
+    Consistency(Consistency),
+    /// A JSON Schema.
+    Schema(Value),
+    /// A policy pack that entries name.
+    Policy(Pack),
+    /// An entry.
+    Entry(Entry),
+    /// A context frame.
+    Frame(FrameLine),
+    /// What there was.
+    Summary(Summary),
+    /// The end.
+    End(Closing),
+}
+
+/// The first line.
+#[derive(Debug, Serialize)]
+pub struct Opening {
+    /// [`FORMAT`].
+    pub format: &'static str,
+    /// The name of the log.
+    pub origin: String,
+    /// Whose evidence.
+    pub tenant_id: TenantId,
+    /// Where it runs.
+    pub environment: String,
+    /// When it was made, by the server's clock.
+    pub created_at: Timestamp,
+    /// What was asked for.
+    pub selection: Value,
+    /// Which entries it promises to hold.
+    pub coverage: Coverage,
+}
+
+/// Which entries a bundle promises to hold: what is missing of them is a fault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Coverage {
+    /// Every entry of the checkpoint's tree.
+    Whole,
+    /// Every entry of these chains, as far as the checkpoint goes.
+    Streams {
+        /// The chains.
+        stream_ids: Vec<StreamId>,
+    },
+    /// Entries that were chosen.
+    Selection,
+}
+
+/// A consistency proof.
+#[derive(Debug, Serialize)]
+pub struct Consistency {
+    /// The older size.
+    pub from: u64,
+    /// The hashes of the proof.
+    pub proof: Vec<String>,
+}
+
+/// A policy pack as its author wrote it.
+#[derive(Debug, Serialize)]
+pub struct Pack {
+    /// `sha256:` and the SHA-256 of `cscp.policy.v1` followed by the document.
+    pub hash: String,
+    /// The document as canonical JSON; none if it is not to be had any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
+}
+
+/// An entry of the log.
+#[derive(Debug, Serialize)]
+pub struct Entry {
+    /// The header, as it was hashed.
+    pub header: String,
+    /// The hash of the entry before it in its chain.
+    pub prev_hash: String,
+    /// The commitment to its payload.
+    pub payload_commitment: String,
+    /// Its hash.
+    pub entry_hash: String,
+    /// Its place in the tree, counted from 0.
+    pub leaf_index: u64,
+    /// The hashes beside the way to the root, from the leaf upwards.
+    pub proof: Vec<String>,
+    /// The payload as it was committed to, if the reader may see all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<String>,
+    /// The salt of the commitment: only with the payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub salt: Option<String>,
+    /// The entry as this reader may see it. Where the payload is not there, nothing proves what it tells beyond the
+    /// header.
+    pub artifact: Value,
+}
+
+/// A context frame.
+#[derive(Debug, Serialize)]
+pub struct FrameLine {
+    /// Which.
+    pub context_frame_id: ContextFrameId,
+    /// Its hash, as it went into the envelope.
+    pub context_hash: String,
+    /// The frame as it was hashed, if the reader may see all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<String>,
+    /// The salt of the hash: only with the frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub salt: Option<String>,
+    /// The frame as this reader may see it, where that is not all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Value>,
+}
+
+/// The last line but one.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// Entries in the bundle.
+    pub entries: u64,
+    /// Frames in the bundle.
+    pub frames: u64,
+    /// Entries that were asked for and are not in the checkpoint yet.
+    pub waiting: u64,
+    /// What was covered, as slot and method.
+    pub redacted: Vec<String>,
+}
+
+/// The last line.
+#[derive(Debug, Serialize)]
+pub struct Closing {
+    /// The SHA-256 of all lines before this one, with their line breaks.
+    pub sha256: String,
+    /// Format, origin, number of lines and that hash, signed.
+    pub note: String,
+}
+
+/// Writes a bundle line by line.
+#[derive(Debug, Default)]
+pub struct Writer {
+    hasher: Sha256,
+    lines: u64,
+    entries: u64,
+    frames: u64,
+}
+
+impl Writer {
+    /// The bytes of the next line.
+    pub fn line(&mut self, line: &Line) -> Result<Vec<u8>, serde_json::Error> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.hasher.update(&bytes);
+        self.lines += 1;
+        match line {
+            Line::Entry(_) => self.entries += 1,
+            Line::Frame(_) => self.frames += 1,
+            _ => {}
+        }
+        Ok(bytes)
+    }
+
+    /// Entries so far.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// What there was. `waiting` entries are not in the checkpoint yet.
+    #[must_use]
+    pub fn summary(&self, waiting: u64, redacted: Vec<String>) -> Line {
+        Line::Summary(Summary { entries: self.entries, frames: self.frames, waiting, redacted })
+    }
+
+    /// The last line.
+    pub fn end(self, origin: &str, keys: &[SigningKey]) -> Result<Line, NoteError> {
+        let digest = Digest::from_bytes(self.hasher.finalize().into()).prefixed();
+        let text = format!("{FORMAT}\n{origin}\n{} lines\n{digest}\n", self.lines);
+        let note = note::sign(&text, keys)?;
+        Ok(Line::End(Closing { sha256: digest, note }))
+    }
+}

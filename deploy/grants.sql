@@ -5,10 +5,13 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO cscp_serv
 REVOKE INSERT, UPDATE, DELETE ON _sqlx_migrations, schema_floor FROM cscp_server;
 -- Servers live by what was published; `cscp policy publish` is done with the owner's role.
 REVOKE INSERT, UPDATE, DELETE ON policy_versions FROM cscp_server;
--- The record grows and nothing else: this version neither changes nor deletes entries and frames.
-REVOKE UPDATE, DELETE ON log_entries, frames FROM cscp_server;
--- What the log said of a deleted fact or an erased fact space goes (DELETE); its hashes stay. Nothing is changed.
-REVOKE UPDATE ON log_payloads FROM cscp_server;
+-- The record grows and nothing else: entries are neither changed nor deleted.
+REVOKE UPDATE, DELETE ON log_entries FROM cscp_server;
+-- What the log said goes (DELETE) with a deleted fact, an erased fact space or person, or when its time is over; its
+-- hashes stay, and the record says that it went. Frames go with it. Nothing is changed.
+REVOKE UPDATE ON log_payloads, frames FROM cscp_server;
+-- That there was an erasure stays.
+REVOKE DELETE ON erasures FROM cscp_server;
 -- Leaves and checkpoints are written once.
 REVOKE UPDATE, DELETE ON log_leaves, log_checkpoints FROM cscp_server;
 -- Trees and tiles only grow.

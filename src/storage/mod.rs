@@ -4,24 +4,34 @@
 //! and writes once. Reading goes through [`Store`]; nothing that was read there decides anything.
 
 pub mod committer;
+mod disposal;
 mod error;
+mod live;
+mod logged;
 pub mod postgres;
 mod query;
 mod record;
 mod request;
+mod retention;
 mod rows;
 mod space;
 pub mod sqlite;
+mod subject;
 mod transaction;
 mod tree;
 
 use async_trait::async_trait;
 
+pub use disposal::{Counts, Disposal, DisposalStore, Disposing, HoldSet, count_kinds};
 pub use error::StorageError;
+pub use live::{LiveRow, LiveStore, LiveTable, Maker};
+pub use logged::LoggedStore;
 pub use query::{ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery};
 pub use record::{ApiKey, PolicySet, PolicyVersion, Scope, StoredClaim, Tenant};
 pub use request::{Answered, Refused};
+pub use retention::{Aged, AgedQuery, AgedRecords, CapturedFrame, WholeContext};
 pub use space::{FactQuery, SpaceRow, SpaceRowKind};
+pub use subject::{ErasureRow, Found, Held, HoldRow, HoldTerms, Kept, Place, Searched, SubjectStore, Table};
 pub use transaction::{Claim, Loaded, Locking, Row, SpaceWant, Transaction, Want, Writes};
 pub use tree::{Growth, Leaf, StoredCheckpoint, TreeHead, TreeStore, Waiting};
 
@@ -43,7 +53,7 @@ use crate::state_layer::fact::Fact;
 
 /// A database. Object-safe, so that the house is built once for all of them.
 #[async_trait]
-pub trait Store: TreeStore {
+pub trait Store: TreeStore + LoggedStore + LiveStore + DisposalStore + AgedRecords + SubjectStore {
     /// Opens a transaction that will lock, load and write.
     async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError>;
 
@@ -167,10 +177,11 @@ pub trait Store: TreeStore {
     async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<(TenantId, ConversationId)>, StorageError>;
     /// Makes up to `limit` contexts whose time was extended come up for the sweeper later; says how many.
     async fn postpone(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
+    /// Forgets by which `Idempotency-Key` erasures were asked for that ended a day ago or earlier: up to `limit` of them;
+    /// says how many.
+    async fn forget_erasure_keys(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
     /// Takes or renews a lease for so many seconds of the database's clock; `false` if somebody else holds it.
     async fn take_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, StorageError>;
     /// Gives a lease back, if this holder has it.
     async fn release_lease(&self, name: &str, holder: &str) -> Result<(), StorageError>;
-    /// Deletes up to `limit` idempotency and dedupe rows that have served their time; says how many.
-    async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
 }

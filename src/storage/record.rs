@@ -77,6 +77,9 @@ pub enum Scope {
     /// Write facts, signals and working sets; post observations.
     #[serde(rename = "fact:write")]
     FactWrite,
+    /// Erase and export what is held about somebody, and place legal holds.
+    #[serde(rename = "privacy:erase")]
+    PrivacyErase,
     /// Administer the tenant.
     #[serde(rename = "tenant:admin")]
     TenantAdmin,
@@ -84,7 +87,7 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::MessageIngest,
         Self::ContextRead,
         Self::ContextWrite,
@@ -96,6 +99,7 @@ impl Scope {
         Self::EvidenceRead,
         Self::FactRead,
         Self::FactWrite,
+        Self::PrivacyErase,
         Self::TenantAdmin,
     ];
 
@@ -114,6 +118,7 @@ impl Scope {
             Self::EvidenceRead => "evidence:read",
             Self::FactRead => "fact:read",
             Self::FactWrite => "fact:write",
+            Self::PrivacyErase => "privacy:erase",
             Self::TenantAdmin => "tenant:admin",
         }
     }
@@ -192,6 +197,10 @@ pub struct StoredClaim {
     /// The fact space it is about: the answer goes when what it holds is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space_id: Option<SpaceId>,
+    /// Conversations and principals that it is about: it goes with them, also where the answer does not name them. The
+    /// digest of a request that named somebody is a digest of a telephone number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub about: Vec<String>,
 }
 
 /// The files of policies as they were published, and what they were found to hold.

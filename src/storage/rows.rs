@@ -13,6 +13,7 @@ pub(super) fn put(world: &mut World, row: Row) {
         Row::Item(item) => drop(world.items.insert(item.item_id.clone(), item)),
         Row::Command(command) => drop(world.commands.insert(command.command_id.clone(), command)),
         Row::Message(message) => drop(world.messages.insert(message.message_key, message)),
+        Row::ErasedMessage(key) => drop(world.erased_messages.insert(key)),
         Row::Principal(principal) => drop(world.principals.insert(principal.principal_id.clone(), principal)),
         Row::Frame(frame) => drop(world.frames.insert(frame.frame.context_frame_id.clone(), frame)),
     }
@@ -53,7 +54,12 @@ pub(super) fn referred(rows: &[(TenantId, Row)]) -> Referred {
                 }
             }
             Row::Message(message) => items.extend(message.verdict.item_id.clone().map(|id| (tenant_id.clone(), id))),
-            Row::Conversation(..) | Row::Context(_) | Row::Command(_) | Row::Principal(_) | Row::Frame(_) => {}
+            Row::Conversation(..)
+            | Row::ErasedMessage(_)
+            | Row::Context(_)
+            | Row::Command(_)
+            | Row::Principal(_)
+            | Row::Frame(_) => {}
         }
     }
     principals.sort();

@@ -122,6 +122,23 @@ impl SpaceRow {
         }
     }
 
+    /// When it ended, as far as it has: from then on retention counts. Of a fact that no longer stands since when it does
+    /// not, of a working item its own end, of a signal when it went stale. A reading and a saved pack are done when they
+    /// are written. What tells its own time is not done before it was written.
+    #[must_use]
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Fact(Fact { standing: Standing::Superseded { since, .. }, recorded_at, .. }) => {
+                Some(*since.max(recorded_at))
+            }
+            Self::Reading(reading) => Some(reading.at.max(reading.recorded_at)),
+            Self::Item(item) => item.expires_at,
+            Self::Signal(signal) => signal.stale_at,
+            Self::Pack(pack) => Some(pack.created_at),
+            Self::Fact(_) | Self::Space(_) | Self::Ruling(_) => None,
+        }
+    }
+
     /// The names that point to it: a fact's label and key.
     #[must_use]
     pub fn names(&self) -> (Option<&str>, Option<&str>) {
@@ -157,7 +174,7 @@ impl SpaceRow {
     }
 
     /// Reads a body of a kind.
-    pub(super) fn read(kind: SpaceRowKind, body: &str) -> Result<Self, serde_json::Error> {
+    pub fn read(kind: SpaceRowKind, body: &str) -> Result<Self, serde_json::Error> {
         Ok(match kind {
             SpaceRowKind::Space => Self::Space(serde_json::from_str(body)?),
             SpaceRowKind::Fact => Self::Fact(serde_json::from_str(body)?),

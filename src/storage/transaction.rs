@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{SpaceRow, SpaceRowKind, StorageError, StoredClaim};
+use super::{Counts, Disposal, HoldSet, Kept, SpaceRow, SpaceRowKind, StorageError, StoredClaim};
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
@@ -73,6 +73,7 @@ pub enum Row {
     Item(PendingItem),
     Command(CommandRecord),
     Message(MessageRecord),
+    ErasedMessage(Digest),
     Principal(Principal),
     Frame(StoredFrame),
 }
@@ -99,6 +100,8 @@ pub struct Writes {
     pub new_streams: Vec<(TenantId, StreamKey, StreamId)>,
     /// Log entries, in order, with the stream's key.
     pub entries: Vec<LogEntry>,
+    /// Streams that were locked and have no entries: nothing may stay of their names.
+    pub unnamed: Vec<(TenantId, StreamKey)>,
     /// The heads after them.
     pub heads: Vec<(TenantId, StreamKey, StreamHead)>,
     /// Rows in their new form.
@@ -148,6 +151,19 @@ pub trait Transaction: Send {
 
     /// Writes everything, set by set.
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError>;
+
+    /// Erases rows and payloads; says how many of each kind were there. Before anything is written, and only of streams
+    /// that are held.
+    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError>;
+
+    /// Writes what an erasure or a hold leaves behind, beside the streams.
+    async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError>;
+
+    /// Lets go of the names of locked streams that have no entries.
+    async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError>;
+
+    /// What must not be erased. Whoever holds the disposal stream finds no other holds than there will be at the commit.
+    async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError>;
 
     /// Commits. After an error nobody knows whether it did.
     async fn commit(self: Box<Self>) -> Result<(), StorageError>;

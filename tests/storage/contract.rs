@@ -6,9 +6,10 @@ use cscp::domain::lifecycle::Status;
 use cscp::domain::operation::{Answer, ChangeSlots, CredentialKind, Operation, PutPrincipal, RecordRead};
 use cscp::domain::principal::{Alias, AliasKind, PrincipalKind};
 use cscp::domain::refusal::Refusal;
+use cscp::service::retention::Mode;
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Busy, Limits};
-use cscp::storage::{ApprovalQuery, ContextQuery, EvidenceQuery, PrincipalQuery};
+use cscp::storage::{ApprovalQuery, ContextQuery, EvidenceQuery, PrincipalQuery, Tenant};
 use serde_json::{Value, json};
 
 use crate::harness::{House, code};
@@ -139,7 +140,7 @@ async fn an_idempotency_row_answers_again_and_guards_its_key() {
     assert!(matches!(rejected.result, Err(Refusal::InvalidTransition { .. })));
     assert!(replayed.replayed && replayed.result == rejected.result, "refusals are replayed too");
     house.clock.pass_seconds(169 * 60 * 60);
-    house.store.forget_requests(cscp::domain::time::Clock::now(&*house.clock), 100).await.unwrap();
+    house.retention().finish(Tenant::clone(&house.tenant), Mode::Live).await.unwrap();
     let later = house.submit(close(), Some(house.claim("key", "other"))).await.unwrap();
     assert!(
         matches!(later.result, Err(Refusal::InvalidTransition { .. })),
@@ -153,11 +154,12 @@ async fn dedupe_rows_outlive_seven_days_of_redelivery() {
     house.post("wamid.1", json!({"text": "hello there"})).await;
     let message = house.message("wamid.1", &json!({"text": "hello there"}));
     house.clock.pass_seconds(7 * 24 * 60 * 60 + 3_600);
-    house.store.forget_requests(cscp::domain::time::Clock::now(&*house.clock), 100).await.unwrap();
+    house.retention().finish(Tenant::clone(&house.tenant), Mode::Live).await.unwrap();
     let again = house.answer(Operation::Ingest(Box::new(message.clone()))).await.unwrap();
     assert!(matches!(again, Answer::Turn { duplicate: true, .. }));
     house.clock.pass_seconds(23 * 24 * 60 * 60);
-    assert!(house.store.forget_requests(cscp::domain::time::Clock::now(&*house.clock), 100).await.unwrap() > 0);
+    let gone = house.retention().finish(Tenant::clone(&house.tenant), Mode::Live).await.unwrap();
+    assert_eq!(gone.rows["messages"], 1);
 }
 
 #[tokio::test]

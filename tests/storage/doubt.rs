@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
 use cscp::domain::operation::{Answer, Operation};
 use cscp::domain::refusal::Refusal;
@@ -11,7 +12,10 @@ use cscp::domain::time::Timestamp;
 use cscp::packs::PackSource;
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Busy, Committed, Committer, Limits, Submission};
-use cscp::storage::{Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Store, Transaction, Want, Writes};
+use cscp::storage::{
+    Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Store, Transaction, Want,
+    Writes,
+};
 use serde_json::json;
 
 use crate::harness::{House, SeededEntropy, code};
@@ -19,16 +23,16 @@ use crate::meddled::Meddled;
 
 /// What becomes of the first commits; later ones are left alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Fate {
+pub(crate) enum Fate {
     /// Committed, and the answer lost.
     AnswerLost,
     /// The connection went before the commit arrived.
     NeverArrived,
 }
 
-struct Cut {
-    inner: Box<dyn Transaction>,
-    fate: Option<Fate>,
+pub(crate) struct Cut {
+    pub(crate) inner: Box<dyn Transaction>,
+    pub(crate) fate: Option<Fate>,
 }
 
 fn cut() -> StorageError {
@@ -63,6 +67,22 @@ impl Transaction for Cut {
 
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
         self.inner.write(writes).await
+    }
+
+    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError> {
+        self.inner.dispose(tenant_id, disposal).await
+    }
+
+    async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
+        self.inner.keep(tenant_id, kept).await
+    }
+
+    async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError> {
+        self.inner.forget_names(tenant_id, streams).await
+    }
+
+    async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
+        self.inner.held(tenant_id).await
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {

@@ -1,7 +1,7 @@
 //! A house over a temporary database, with a clock and entropy that tests hold in their hands.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cscp::domain::canonical::{Digest, Purpose, canonical, commit, keyed};
@@ -15,7 +15,8 @@ use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::packs::PackSource;
-use cscp::storage::committer::{Busy, Committed, Committer, Limits, Submission};
+use cscp::service::retention::Retention;
+use cscp::storage::committer::{Busy, Committed, Committer, Limits, RulesInForce, Submission};
 use cscp::storage::{Claim, Locking, Store, Tenant, Transaction, Want};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
@@ -61,6 +62,9 @@ impl Entropy for SeededEntropy {
         *keyed(&Digest::from_bytes([9; 32]), Purpose::Nonce, &self.0.to_be_bytes()).as_bytes()
     }
 }
+
+/// No two of them have the same seed.
+static RETENTIONS: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) struct House {
     pub(crate) store: Arc<dyn Store>,
@@ -124,6 +128,18 @@ impl House {
         let (committer, writer) = Committer::new(store, rules, Box::new(SeededEntropy(seed)), limits);
         tokio::spawn(writer.run());
         committer
+    }
+
+    /// Retention by the shipped packs.
+    pub(crate) fn retention(&self) -> Retention {
+        self.retention_by(Arc::new(PackSource::Shipped.load().unwrap()))
+    }
+
+    /// Retention by other rules.
+    pub(crate) fn retention_by(&self, rules: impl Into<RulesInForce>) -> Retention {
+        let seed = 900_000_000 + RETENTIONS.fetch_add(1, Ordering::SeqCst) * 1_000_000;
+        let clock = Arc::<ManualClock>::clone(&self.clock);
+        Retention::new(Arc::clone(&self.store), rules, clock, Box::new(SeededEntropy(seed)))
     }
 
     /// A statement behind the program's back, in SQLite's words; says how many rows it changed.

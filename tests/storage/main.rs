@@ -3,7 +3,9 @@
 
 mod contract;
 mod deadlines;
+mod disposal;
 mod doubt;
+mod erasing;
 mod fence;
 mod harness;
 mod identity;
@@ -22,6 +24,12 @@ mod pooler;
 mod postgres;
 mod processes;
 mod races;
+mod replay;
+mod retention;
+mod retention_faults;
+mod retention_things;
+#[path = "../api/rows.rs"]
+mod rows;
 mod server;
 mod space_races;
 mod spaces;

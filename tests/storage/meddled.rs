@@ -7,9 +7,10 @@ use async_trait::async_trait;
 use cscp::domain::canonical::Digest;
 use cscp::domain::command::CommandRecord;
 use cscp::domain::context::ContextRecord;
+use cscp::domain::event::StreamKey;
 use cscp::domain::id::{
-    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PackId, SpaceId, StreamId,
-    TenantId,
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ErasureId, HoldId, ItemId, KeyId, PackId,
+    PrincipalId, SpaceId, StreamId, TenantId,
 };
 use cscp::domain::item::PendingItem;
 use cscp::domain::message::MessageRecord;
@@ -21,9 +22,11 @@ use cscp::evidence::tree::{Tile, TileId};
 use cscp::state_layer::assembly::SavedPack;
 use cscp::state_layer::fact::Fact;
 use cscp::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Growth, Leaf, Page, PolicySet, PolicyVersion,
-    PrincipalQuery, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim, Tenant, Transaction,
-    TreeHead, TreeStore, Waiting,
+    Aged, AgedQuery, AgedRecords, ApiKey, ApprovalQuery, CapturedFrame, ContextQuery, DisposalStore, ErasureRow,
+    EvidenceQuery, FactQuery, Growth, HoldRow, HoldSet, Leaf, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Page,
+    Place as SearchPlace, PolicySet, PolicyVersion, PrincipalQuery, Searched, SpaceRow, SpaceWant, StorageError, Store,
+    StoredCheckpoint, StoredClaim, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, Waiting,
+    WholeContext,
 };
 
 /// Turns a transaction into another one.
@@ -128,6 +131,180 @@ impl TreeStore for Meddled {
     }
 }
 
+#[async_trait]
+impl LoggedStore for Meddled {
+    async fn stream_of(&self, tenant_id: &TenantId, key: &StreamKey) -> Result<Option<StreamId>, StorageError> {
+        self.inner.stream_of(tenant_id, key).await
+    }
+
+    async fn logged(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<(u64, LogEntry)>, StorageError> {
+        self.inner.logged(tenant_id, from, limit).await
+    }
+
+    async fn places(
+        &self,
+        tenant_id: &TenantId,
+        entries: &[(StreamId, u64)],
+    ) -> Result<Vec<Option<u64>>, StorageError> {
+        self.inner.places(tenant_id, entries).await
+    }
+}
+
+#[async_trait]
+impl LiveStore for Meddled {
+    async fn streams(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&StreamId>,
+        limit: u32,
+    ) -> Result<Vec<(StreamKey, StreamHead)>, StorageError> {
+        self.inner.streams(tenant_id, after, limit).await
+    }
+
+    async fn entry_count(&self, tenant_id: &TenantId) -> Result<u64, StorageError> {
+        self.inner.entry_count(tenant_id).await
+    }
+
+    async fn live_rows(
+        &self,
+        tenant_id: &TenantId,
+        table: LiveTable,
+        ids: &[String],
+    ) -> Result<Vec<LiveRow>, StorageError> {
+        self.inner.live_rows(tenant_id, table, ids).await
+    }
+
+    async fn live_page(
+        &self,
+        tenant_id: &TenantId,
+        table: LiveTable,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<LiveRow>, StorageError> {
+        self.inner.live_page(tenant_id, table, after, limit).await
+    }
+
+    async fn live_records(
+        &self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        after: (&str, &str),
+        limit: u32,
+    ) -> Result<Vec<LiveRow>, StorageError> {
+        self.inner.live_records(tenant_id, space_id, after, limit).await
+    }
+
+    async fn strays(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<(LiveTable, String)>, StorageError> {
+        self.inner.strays(tenant_id, limit).await
+    }
+
+    async fn makers(
+        &self,
+        tenant_id: &TenantId,
+        places: &[(ConversationId, Timestamp)],
+        kinds: &[&str],
+    ) -> Result<Vec<Maker>, StorageError> {
+        self.inner.makers(tenant_id, places, kinds).await
+    }
+}
+
+#[async_trait]
+impl DisposalStore for Meddled {
+    async fn disposal_head(&self, tenant_id: &TenantId) -> Result<Option<StreamHead>, StorageError> {
+        self.inner.disposal_head(tenant_id).await
+    }
+
+    async fn held(&self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
+        self.inner.held(tenant_id).await
+    }
+
+    async fn named_streams(
+        &self,
+        tenant_id: &TenantId,
+        ids: &[StreamId],
+    ) -> Result<Vec<(StreamKey, StreamHead)>, StorageError> {
+        self.inner.named_streams(tenant_id, ids).await
+    }
+
+    async fn scour(&self) -> Result<(), StorageError> {
+        self.inner.scour().await
+    }
+}
+
+#[async_trait]
+impl AgedRecords for Meddled {
+    async fn aged(&self, tenant_id: &TenantId, asked: &AgedQuery) -> Result<Vec<Aged>, StorageError> {
+        self.inner.aged(tenant_id, asked).await
+    }
+
+    async fn whole_contexts(&self, tenant_id: &TenantId, ids: &[ContextId]) -> Result<Vec<WholeContext>, StorageError> {
+        self.inner.whole_contexts(tenant_id, ids).await
+    }
+
+    async fn captured(&self, tenant_id: &TenantId, ids: &[ContextFrameId]) -> Result<Vec<CapturedFrame>, StorageError> {
+        self.inner.captured(tenant_id, ids).await
+    }
+
+    async fn contexts_in(
+        &self,
+        tenant_id: &TenantId,
+        ids: &[ConversationId],
+    ) -> Result<Vec<(ConversationId, ContextId)>, StorageError> {
+        self.inner.contexts_in(tenant_id, ids).await
+    }
+}
+
+#[async_trait]
+impl SubjectStore for Meddled {
+    async fn search(
+        &self,
+        tenant_id: &TenantId,
+        table: Table,
+        needles: &[String],
+        after: Option<&SearchPlace>,
+        limit: u32,
+    ) -> Result<Searched, StorageError> {
+        self.inner.search(tenant_id, table, needles, after, limit).await
+    }
+
+    async fn conversations_of(
+        &self,
+        tenant_id: &TenantId,
+        actors: &[PrincipalId],
+    ) -> Result<Vec<ConversationId>, StorageError> {
+        self.inner.conversations_of(tenant_id, actors).await
+    }
+
+    async fn actors_in(&self, tenant_id: &TenantId, id: &ConversationId) -> Result<Vec<String>, StorageError> {
+        self.inner.actors_in(tenant_id, id).await
+    }
+
+    async fn erasure(&self, tenant_id: &TenantId, id: &ErasureId) -> Result<Option<ErasureRow>, StorageError> {
+        self.inner.erasure(tenant_id, id).await
+    }
+
+    async fn erasure_by_request(
+        &self,
+        tenant_id: &TenantId,
+        request: &Digest,
+    ) -> Result<Option<ErasureRow>, StorageError> {
+        self.inner.erasure_by_request(tenant_id, request).await
+    }
+
+    async fn holds(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&HoldId>,
+        limit: u32,
+    ) -> Result<Vec<HoldRow>, StorageError> {
+        self.inner.holds(tenant_id, after, limit).await
+    }
+
+    async fn hold(&self, tenant_id: &TenantId, id: &HoldId) -> Result<Option<HoldRow>, StorageError> {
+        self.inner.hold(tenant_id, id).await
+    }
+}
+
 macro_rules! pass_on {
     ($(fn $name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
         #[async_trait]
@@ -191,7 +368,7 @@ pass_on! {
     fn stream(tenant_id: &TenantId, id: &StreamId, after: u64, limit: u32) -> Vec<LogEntry>;
     fn due(now: Timestamp, limit: u32) -> Vec<(TenantId, ConversationId)>;
     fn postpone(now: Timestamp, limit: u32) -> u64;
+    fn forget_erasure_keys(now: Timestamp, limit: u32) -> u64;
     fn take_lease(name: &str, holder: &str, seconds: u32) -> bool;
     fn release_lease(name: &str, holder: &str) -> ();
-    fn forget_requests(now: Timestamp, limit: u32) -> u64;
 }

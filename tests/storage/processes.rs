@@ -123,6 +123,7 @@ async fn one_key_is_answered_once_whichever_process_is_asked() {
     let message = one.message("wamid.1", &json!({"text": "hello there"}));
     one.submit(Operation::Ingest(Box::new(message)), Some(claim)).await.unwrap().result.unwrap();
     let row = |expires_at| StoredClaim {
+        about: Vec::new(),
         space_id: None,
         request: claim.request,
         result: Ok(Answered::Core(Answer::Done)),

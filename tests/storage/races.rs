@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, SpaceId, TenantId};
 use cscp::domain::operation::{Answer, ChangeSlots, CredentialKind, Operation};
 use cscp::domain::refusal::Refusal;
@@ -15,7 +16,8 @@ use cscp::domain::time::Timestamp;
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Busy, Committer, Limits, Submission};
 use cscp::storage::{
-    Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Store, Tenant, Transaction, Want, Writes,
+    Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Store, Tenant,
+    Transaction, Want, Writes,
 };
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
@@ -26,6 +28,7 @@ use crate::harness::{House, code};
 use crate::meddled::Meddled;
 use crate::postgres::setting;
 use crate::processes::houses;
+use crate::replay::expect_replayed;
 
 const CLIENTS: usize = 32;
 /// How many of the clients go for each confirmation, each with a message of its own, and for each binding.
@@ -140,6 +143,7 @@ async fn expect_one_winner_each(houses: &[House]) {
     assert!(outcome.values().all(|number| *number == 0), "{outcome:?}");
     let report = verify_tenant(houses[0].store.as_ref(), &houses[0].tenant.tenant_id).await.unwrap();
     assert!(report.broken.is_empty(), "{report:?}");
+    expect_replayed(&houses[0]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -210,6 +214,22 @@ impl Transaction for Unlocked {
 
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
         self.inner()?.write(writes).await
+    }
+
+    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError> {
+        self.inner()?.dispose(tenant_id, disposal).await
+    }
+
+    async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
+        self.inner()?.keep(tenant_id, kept).await
+    }
+
+    async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError> {
+        self.inner()?.forget_names(tenant_id, streams).await
+    }
+
+    async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
+        self.inner()?.held(tenant_id).await
     }
 
     async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {

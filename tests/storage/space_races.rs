@@ -17,12 +17,13 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::harness::House;
+use crate::replay::expect_replayed;
 
 fn space(name: &str) -> SpaceId {
     SpaceId::new(name).unwrap()
 }
 
-fn new_fact(key: &str, value: &str) -> NewFact {
+pub(crate) fn new_fact(key: &str, value: &str) -> NewFact {
     NewFact {
         label: Some(FactLabel::new("W-AUTO").unwrap()),
         key: key.to_owned(),
@@ -104,6 +105,7 @@ async fn of_many_that_replace_one_fact_one_does() {
     }
     let report = verify_tenant(one.store.as_ref(), &one.tenant.tenant_id).await.unwrap();
     assert!(report.broken.is_empty(), "{report:?}");
+    expect_replayed(&one).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -130,6 +132,7 @@ async fn nobody_loses_anybodys_facts() {
     assert!(page.items.iter().all(Fact::is_valid));
     let times: BTreeSet<Timestamp> = page.items.iter().map(|fact| fact.at).collect();
     assert_eq!(times.len(), 160, "each was stated at a time of its own");
+    expect_replayed(&one).await;
 }
 
 #[tokio::test]
@@ -166,4 +169,5 @@ async fn the_order_of_arrival_leaves_no_trace() {
     let facts = seen.pop_first().unwrap();
     let valid: Vec<&str> = facts.iter().filter(|fact| fact.2).map(|fact| fact.1.as_str()).collect();
     assert_eq!(valid, ["green", "$90"]);
+    expect_replayed(&house).await;
 }

@@ -226,6 +226,28 @@ async fn rows_come_back_as_they_were_written_change_and_go() {
 }
 
 #[tokio::test]
+async fn many_rows_of_several_lines_come_back_to_their_own_space() {
+    let house = House::new().await;
+    let tenant = house.tenant.tenant_id.clone();
+    let many = |name: &str| {
+        let text = |n: u32| json!(format!("{name}:\n line {n}\r\n\u{2028}fact {{}}"));
+        (1..=200_u32).map(|n| Fact { value: text(n), ..fact(n, "price", None) }).collect::<Vec<_>>()
+    };
+    let written = many("a").into_iter().zip(many("b"));
+    let written = written.flat_map(|(a, b)| [("a", a), ("b", b)]);
+    let rows = written.map(|(name, fact)| (tenant.clone(), space(name), SpaceRow::Fact(fact))).collect();
+    write(&house, |writes| writes.space_rows = rows).await;
+    for whole in [false, true] {
+        let wants = ["a", "b"].map(|name| SpaceWant { live: true, whole, ..want(&tenant, name) });
+        let mut back = house.store.spaces(&wants).await.unwrap();
+        back.sort_by(|one, other| (&one.0, one.1.at()).cmp(&(&other.0, other.1.at())));
+        let expected =
+            ["a", "b"].into_iter().flat_map(|name| many(name).into_iter().map(move |fact| (space(name), fact)));
+        assert_eq!(back, expected.map(|(name, fact)| (name, SpaceRow::Fact(fact))).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
 async fn facts_are_listed_in_pages_and_by_key() {
     let house = House::new().await;
     let tenant = house.tenant.tenant_id.clone();

@@ -4,14 +4,16 @@
 
 use std::sync::Arc;
 
+use cscp::domain::canonical::Digest;
 use cscp::domain::id::TenantId;
 use cscp::domain::operation::{Answer, Operation, Sweep};
+use cscp::domain::policy::RecordKind;
 use cscp::domain::time::{Clock as _, Timestamp};
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Limits, Submission};
 use cscp::storage::postgres::PostgresStore;
 use cscp::storage::sqlite::SqliteStore;
-use cscp::storage::{ContextQuery, StorageError};
+use cscp::storage::{AgedQuery, ContextQuery, StorageError};
 use serde_json::{Value, json};
 use sqlx::migrate::Migrator;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
@@ -107,6 +109,27 @@ async fn upgraded() -> House {
     House::over(place, store, clock, Limits::default(), 9_000_000)
 }
 
+/// Retention finds a message by when it came, which the first version had in its body only.
+async fn messages_have_their_times(house: &House) {
+    let (kind, cutoff) = (RecordKind::Message, Timestamp::from_micros(i64::MAX));
+    let asked = AgedQuery { kind, cutoff, now: house.clock.now(), skip: 0, limit: 100 };
+    let mut found = 0;
+    for tenant in ["acme", "demo"] {
+        let tenant = TenantId::new(tenant).unwrap();
+        for aged in house.store.aged(&tenant, &asked).await.unwrap() {
+            let key = Digest::from_hex(&aged.id).unwrap();
+            let message = house.store.messages(&tenant, &[key]).await.unwrap().remove(0);
+            assert_eq!(aged.at, message.received_at);
+            assert_eq!(
+                (aged.place.as_str(), aged.actor_id.as_deref()),
+                (message.conversation_id.as_str(), Some(message.actor_id.as_str()),)
+            );
+            found += 1;
+        }
+    }
+    assert!(found > 1, "{found} messages");
+}
+
 #[tokio::test]
 async fn what_the_first_version_stored_is_there_and_goes_on() {
     let house = upgraded().await;
@@ -117,6 +140,7 @@ async fn what_the_first_version_stored_is_there_and_goes_on() {
         let all = ContextQuery { limit: 10, ..ContextQuery::default() };
         assert_eq!(house.store.contexts(&tenant, &all).await.unwrap().items.len(), 1);
     }
+    messages_have_their_times(&house).await;
     let tenant = Arc::new(house.store.tenant(&TenantId::new("demo").unwrap()).await.unwrap().unwrap());
     let mut yes = house.message("wamid.later", &json!({"text": "sim", "conversation_id": "q-96463052"}));
     yes.expects_reply = true;

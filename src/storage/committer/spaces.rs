@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::work::inconsistent;
 use crate::domain::decide::Rules;
 use crate::domain::event::{About, Recorded, StreamKey};
-use crate::domain::id::{Ids, ReadingId, RoleName, SpaceId, TenantId};
+use crate::domain::id::{FactUid, Ids, ReadingId, RoleName, SpaceId, TenantId};
 use crate::domain::operation::Needs;
 use crate::domain::principal::PrincipalKind;
 use crate::domain::time::Timestamp;
@@ -155,6 +155,28 @@ impl Spaces {
         Ok((recorded, result))
     }
 
+    /// The facts of a space that this batch has deleted so far, and the readings that told of them.
+    pub(super) fn forgotten(&self, tenant_id: &TenantId, space_id: &SpaceId) -> BTreeSet<String> {
+        let space = self.spaces.get(&(tenant_id.clone(), space_id.clone()));
+        let touched = space.map(|space| &space.touched).into_iter();
+        let named = touched.flat_map(|touched| {
+            let facts = touched.forgotten_facts.iter().map(FactUid::as_str);
+            facts.chain(touched.forgotten_readings.iter().map(ReadingId::as_str))
+        });
+        named.map(str::to_owned).collect()
+    }
+
+    /// Drops the packs that this batch saved and that name one of these: they show what is deleted.
+    pub(super) fn withdraw_packs(&mut self, tenant_id: &TenantId, forgotten: &BTreeSet<String>) {
+        let own = self.spaces.iter_mut().filter(|((tenant, _), _)| tenant == tenant_id);
+        for (_, space) in own {
+            space.packs.retain(|_, pack| {
+                let body = SpaceRow::Pack(pack.clone()).body();
+                !forgotten.iter().any(|id| body.contains(id.as_str()))
+            });
+        }
+    }
+
     /// The wider spaces that an operation names, as far as they exist.
     fn wider(&self, tenant_id: &TenantId, operation: &SpaceOperation) -> Vec<(SpaceRecord, Vec<Fact>)> {
         let named: BTreeSet<SpaceId> = operation.needs().wider.into_iter().map(|(space_id, _)| space_id).collect();
@@ -168,10 +190,8 @@ impl Spaces {
     /// What events have changed.
     pub(super) fn into_writes(self, writes: &mut Writes) {
         for ((tenant_id, space_id), space) in self.spaces {
-            let forgotten =
-                space.facts.values().filter(|fact| fact.value.is_null() && space.touched.facts.contains(&fact.uid));
-            let readings = space.touched.forgotten_readings.iter().map(ReadingId::as_str);
-            let named = forgotten.map(|fact| fact.uid.as_str()).chain(readings);
+            let facts = space.touched.forgotten_facts.iter().map(FactUid::as_str);
+            let named = facts.chain(space.touched.forgotten_readings.iter().map(ReadingId::as_str));
             writes.forgotten.extend(named.map(|id| (tenant_id.clone(), space_id.clone(), id.to_owned())));
             let changed = ChangedSpace::of(space);
             if changed.erased {

@@ -8,14 +8,15 @@ use super::{Committed, Outcome, Submitted};
 use crate::domain::canonical::Digest;
 use crate::domain::decide::{Decision, Rules, decide};
 use crate::domain::event::{Evidence, Recorded, StreamKey};
-use crate::domain::id::{Entropy, Ids, SpaceId, TenantId};
+use crate::domain::id::{Entropy, Ids, PrincipalId, SpaceId, TenantId};
 use crate::domain::message::message_key;
-use crate::domain::operation::Operation;
+use crate::domain::operation::{Answer, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Timestamp;
+use crate::domain::verdict::Reason;
 use crate::domain::world::World;
-use crate::evidence::entry::{StreamHead, append};
+use crate::evidence::entry::{EntryBody, StreamHead, append};
 use crate::state_layer::event::SpaceEvent;
 use crate::state_layer::refusal::SpaceRefusal;
 use crate::storage::request::Request;
@@ -94,7 +95,10 @@ impl Work {
             }
             Request::Space(operation) => {
                 let Some(world) = self.worlds.get(tenant_id) else { return Err(inconsistent(NO_STATE)) };
+                let before = self.spaces.forgotten(tenant_id, &operation.space_id);
                 let (events, result) = self.spaces.decide(world, operation, &rules, now, &mut ids)?;
+                let forgotten = &self.spaces.forgotten(tenant_id, &operation.space_id) - &before;
+                self.forget(tenant_id, &operation.space_id, &forgotten);
                 if events.iter().any(|recorded| matches!(recorded.event, SpaceEvent::SpaceErased { .. })) {
                     self.erase(tenant_id, &operation.space_id);
                 }
@@ -102,8 +106,13 @@ impl Work {
                 result.map(Answered::Space).map_err(Refused::Space)
             }
         };
+        if is_erased(&result) {
+            // Neither a kept answer nor the name of a lock may bring back whom it was about.
+            self.writes.unnamed.extend(streams.into_iter().map(|key| (tenant_id.clone(), key)));
+            return Ok(Some(Committed { result, at: now, replayed: false }));
+        }
         let hours = rules.policy.pack().retention.idempotency_hours;
-        self.keep_claim(submission, &result, now, hours);
+        self.keep_claim(submission, &streams, &result, now, hours);
         Ok(Some(Committed { result, at: now, replayed: false }))
     }
 
@@ -191,8 +200,42 @@ impl Work {
         }
     }
 
-    fn keep_claim(&mut self, submission: &Submitted, result: &Result<Answered, Refused>, now: Timestamp, hours: u32) {
+    /// Takes back what this batch has said of facts that are deleted now, and of the readings that told of them: what the
+    /// log, what kept answers and what packs hold of them.
+    fn forget(&mut self, tenant_id: &TenantId, space_id: &SpaceId, forgotten: &BTreeSet<String>) {
+        if forgotten.is_empty() {
+            return;
+        }
+        let stream = (tenant_id.clone(), StreamKey::FactSpace(space_id.clone()));
+        if let Some(head) = self.heads.get(&stream) {
+            let entries = self.writes.entries.iter_mut().filter(|entry| entry.header.stream_id == head.stream_id);
+            for entry in entries {
+                let about = |body: &EntryBody| body.about.of_fact().is_some_and(|id| forgotten.contains(id));
+                entry.body = entry.body.take().filter(|body| !about(body));
+            }
+        }
+        let written = self.writes.claims.iter_mut().map(|(tenant, _, claim)| (&*tenant, claim));
+        let loaded = self.claims.iter_mut().map(|((tenant, _), claim)| (tenant, claim));
+        for (tenant, claim) in written.chain(loaded) {
+            let tells = || serde_json::to_string(claim).is_ok_and(|told| forgotten.iter().any(|id| told.contains(id)));
+            if tenant == tenant_id && claim.space_id.as_ref() == Some(space_id) && tells() {
+                claim.result = Err(Refused::Space(SpaceRefusal::FactDeleted));
+            }
+        }
+        self.spaces.withdraw_packs(tenant_id, forgotten);
+    }
+
+    fn keep_claim(
+        &mut self,
+        submission: &Submitted,
+        streams: &[StreamKey],
+        result: &Result<Answered, Refused>,
+        now: Timestamp,
+        hours: u32,
+    ) {
         let Some(claim) = submission.claim else { return };
+        let people = want(submission).needs.principals;
+        let about = streams.iter().map(StreamKey::key).chain(people.iter().map(PrincipalId::as_str));
         let stored = StoredClaim {
             request: claim.request,
             result: match result {
@@ -205,6 +248,7 @@ impl Work {
                 Request::Core(_) => None,
                 Request::Space(operation) => Some(operation.space_id.clone()),
             },
+            about: about.map(str::to_owned).collect(),
         };
         let key = (submission.tenant.tenant_id.clone(), claim.key);
         self.claims.insert(key.clone(), stored.clone());
@@ -213,6 +257,7 @@ impl Work {
 
     pub(super) fn into_writes(self) -> Writes {
         let mut writes = self.writes;
+        writes.unnamed.retain(|name| !self.heads.contains_key(name));
         for key in self.moved {
             if let Some(head) = self.heads.get(&key) {
                 writes.heads.push((key.0, key.1, head.clone()));
@@ -224,6 +269,11 @@ impl Work {
         self.spaces.into_writes(&mut writes);
         writes
     }
+}
+
+/// Whether it answers the delivery of a message that was erased.
+fn is_erased(result: &Result<Answered, Refused>) -> bool {
+    matches!(result, Ok(Answered::Core(Answer::Turn { verdict, .. })) if verdict.reason == Reason::Erased)
 }
 
 /// A tenant of the batch without a world.

@@ -6,7 +6,7 @@ use super::rows::failed;
 use crate::storage::StorageError;
 
 /// The tables with rows of tenants. The migrations give each a policy; here it comes into force.
-const TABLES: [&str; 22] = [
+const TABLES: [&str; 24] = [
     "tenants",
     "api_keys",
     "streams",
@@ -29,6 +29,8 @@ const TABLES: [&str; 22] = [
     "log_tiles",
     "log_leaves",
     "log_checkpoints",
+    "erasures",
+    "legal_holds",
 ];
 
 const FACTS: &str = "-- postgres: fence.facts

@@ -12,6 +12,7 @@ use super::session::Session;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
+use crate::storage::disposal::StoredMessage;
 use crate::storage::{Loaded, Row, StorageError, Want};
 
 /// The items that are wanted: open or asked last in a conversation, or named in some way.
@@ -241,7 +242,10 @@ fn take(loaded: &mut Loaded, row: &PgRow) -> Result<(), StorageError> {
         "context" => Row::Context(body(row, "contexts")?),
         "item" => Row::Item(body(row, "items")?),
         "command" => Row::Command(body(row, "commands")?),
-        "message" => Row::Message(body(row, "messages")?),
+        "message" => match body(row, "messages")? {
+            StoredMessage::Kept(message) => Row::Message(*message),
+            StoredMessage::Erased { erased } => Row::ErasedMessage(erased),
+        },
         _ => Row::Principal(body(row, "principals")?),
     };
     loaded.rows.push((tenant, record));

@@ -4,18 +4,23 @@ mod assembly;
 mod clock;
 mod columns;
 mod control;
+mod disposal;
 mod fence;
 mod identity;
+mod live;
 mod load;
 mod lock;
+mod logged;
 mod policies;
 mod preflight;
 mod read;
+mod retention;
 mod rows;
 mod schema;
 mod session;
 mod settings;
 mod spaces;
+mod subject;
 mod tables;
 mod transaction;
 mod tree;
@@ -334,15 +339,15 @@ impl Store for PostgresStore {
         upkeep::postpone(&self.rest, now, limit).await
     }
 
+    async fn forget_erasure_keys(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        upkeep::forget_erasure_keys(&self.rest, now, limit).await
+    }
+
     async fn take_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, StorageError> {
         upkeep::take_lease(&self.rest, self.clock.as_ref(), name, holder, seconds).await
     }
 
     async fn release_lease(&self, name: &str, holder: &str) -> Result<(), StorageError> {
         upkeep::release_lease(&self.rest, name, holder).await
-    }
-
-    async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        upkeep::forget(&self.rest, now, limit).await
     }
 }

@@ -280,7 +280,7 @@ pub(super) async fn messages(
     keys: &[Digest],
 ) -> Result<Vec<MessageRecord>, StorageError> {
     let sql = "-- postgres: read.messages
-        SELECT body FROM messages WHERE tenant_id = $1 AND message_key = ANY ($2)";
+        SELECT body FROM messages WHERE tenant_id = $1 AND message_key = ANY ($2) AND conversation_id <> ''";
     let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes().as_slice()).collect();
     let rows = desk.rows(tenant_id.as_str(), sqlx::query(sql).bind(tenant_id.as_str()).bind(keys)).await?;
     rows.iter().map(|row| body(row, "messages")).collect()

@@ -8,7 +8,7 @@ use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ConversationId, KeyId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
-use crate::evidence::entry::{EntryBody, Header, LogEntry, Payload, StreamHead};
+use crate::evidence::entry::{EntryBody, Header, LogEntry, StreamHead};
 use crate::storage::{ApiKey, StorageError, Tenant};
 
 /// A database error as callers can act on it. The text names the kind of failure and no data.
@@ -107,6 +107,7 @@ pub(super) fn stream_key(row: &PgRow) -> Result<StreamKey, StorageError> {
         "principal" => PrincipalId::new(key).map(StreamKey::Principal).map_err(|e| impossible("streams", &e)),
         "access" => Ok(StreamKey::Access(key)),
         "fact_space" => SpaceId::new(key).map(StreamKey::FactSpace).map_err(|e| impossible("streams", &e)),
+        "disposal" => Ok(StreamKey::Disposal),
         _ => Err(impossible("streams", &"an unknown kind")),
     }
 }
@@ -132,10 +133,7 @@ pub(super) fn entry(row: &PgRow) -> Result<LogEntry, StorageError> {
     };
     let payload: Option<String> = row.try_get("payload").map_err(failed)?;
     let body = match payload {
-        Some(payload) => {
-            let about = serde_json::from_str::<Payload>(&payload).map(|payload| payload.about).unwrap_or_default();
-            Some(EntryBody { salt: digest(row, "salt")?, payload, about })
-        }
+        Some(payload) => Some(EntryBody::stored(digest(row, "salt")?, payload)),
         None => None,
     };
     Ok(LogEntry {

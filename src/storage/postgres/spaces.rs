@@ -63,7 +63,7 @@ const LOAD_NAMED: &str = r#"
     SELECT r.tenant_id, r.space_id, r.kind, r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
         JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'"#;
 
-const ERASE: [&str; 4] = [
+pub(super) const ERASE: [&str; 4] = [
     // Packs of other spaces that took this one in.
     "-- postgres: spaces.erase_packs
     DELETE FROM space_records AS p USING unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
@@ -112,11 +112,12 @@ const REMOVE: &str = "
 
 const WRITE: &str = "
     -- postgres: spaces.write
-    INSERT INTO space_records (tenant_id, space_id, kind, record_id, at, live, label, key, successor, body)
+    INSERT INTO space_records (tenant_id, space_id, kind, record_id, at, live, label, key, successor, ended_at, body)
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::bool[], $7::text[], $8::text[],
-                         $9::text[], $10::text[])
+                         $9::text[], $10::int8[], $11::text[])
     ON CONFLICT (tenant_id, space_id, kind, record_id) DO UPDATE SET
-        at = excluded.at, live = excluded.live, successor = excluded.successor, body = excluded.body";
+        at = excluded.at, live = excluded.live, label = excluded.label, key = excluded.key,
+        successor = excluded.successor, ended_at = excluded.ended_at, body = excluded.body";
 
 columns!(Places { tenant_id: &'a str, id: &'a str });
 columns!(Names { tenant_id: &'a str, space_id: &'a str, name: &'a str });
@@ -131,6 +132,7 @@ columns!(Records {
     label: Option<&'a str>,
     key: Option<&'a str>,
     successor: Option<&'a str>,
+    ended_at: Option<i64>,
     body: String,
 });
 
@@ -194,7 +196,9 @@ pub(super) async fn write(session: &mut Session, writes: &Writes) -> Result<(), 
         let (label, key) = row.names();
         let (kind, at) = (row.kind().as_str(), Timestamp::as_micros(row.at()));
         let (tenant, space) = (tenant.as_str(), space.as_str());
-        records.add((tenant, space, kind, row.id(), at, row.is_live(), label, key, row.successor(), row.body()));
+        let ended_at = row.ended_at().map(Timestamp::as_micros);
+        let (id, live, successor) = (row.id(), row.is_live(), row.successor());
+        records.add((tenant, space, kind, id, at, live, label, key, successor, ended_at, row.body()));
     }
     if !records.is_empty() {
         session.count(records.bind(sqlx::query(WRITE))).await?;

@@ -65,8 +65,8 @@ pub(super) const PARTS: [(&str, &str); 12] = [
     (
         "messages_written AS",
         "
-        INSERT INTO messages (tenant_id, message_key, conversation_id, keep_until, body)
-        SELECT * FROM unnest($43::text[], $44::bytea[], $45::text[], $46::int8[], $47::text[])",
+        INSERT INTO messages (tenant_id, message_key, conversation_id, keep_until, body, received_at)
+        SELECT * FROM unnest($43::text[], $44::bytea[], $45::text[], $46::int8[], $47::text[], $83::int8[])",
     ),
     (
         "frames_written AS",

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::session::{Session, WAIT};
-use super::{clock, load, lock, spaces, write};
+use super::{clock, disposal, load, lock, spaces, subject, write};
+use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
 use crate::domain::time::{Clock, Timestamp};
-use crate::storage::{Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Transaction, Want, Writes};
+use crate::storage::{
+    Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Transaction, Want, Writes,
+};
 
 /// A transaction that holds the heads that it has locked.
 pub(super) struct PostgresTransaction {
@@ -82,8 +85,31 @@ impl Transaction for PostgresTransaction {
             Some(now) => now,
             None => self.now().await?,
         };
+        for (tenant_id, stream) in &writes.unnamed {
+            disposal::forget_names(&mut self.session, tenant_id, std::slice::from_ref(stream)).await?;
+        }
         spaces::write(&mut self.session, writes).await?;
         write::write(&mut self.session, writes, now).await
+    }
+
+    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError> {
+        self.enter(Some(tenant_id)).await?;
+        disposal::dispose(&mut self.session, tenant_id, disposal).await
+    }
+
+    async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
+        self.enter(Some(tenant_id)).await?;
+        subject::keep(&mut self.session, tenant_id, kept).await
+    }
+
+    async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError> {
+        self.enter(Some(tenant_id)).await?;
+        disposal::forget_names(&mut self.session, tenant_id, streams).await
+    }
+
+    async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
+        self.enter(Some(tenant_id)).await?;
+        disposal::read_holds(&self.session.rows(disposal::holds(tenant_id)).await?)
     }
 
     async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {

@@ -1,4 +1,4 @@
-//! Upkeep across tenants: what is due, what may be forgotten, and who of many processes does it.
+//! Upkeep across tenants: what is due, and who of many processes does it.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use super::session::{Desk, EVERYBODY};
 use crate::domain::id::{ConversationId, TenantId};
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::StorageError;
+use crate::storage::subject::ERASURE_KEY_MICROS;
 
 /// Conversations in which something is due.
 pub(super) async fn due(
@@ -49,20 +50,14 @@ pub(super) async fn postpone(desk: &Desk, now: Timestamp, limit: u32) -> Result<
     desk.change(EVERYBODY, sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit))).await
 }
 
-/// Deletes idempotency and dedupe rows that have served their time.
-pub(super) async fn forget(desk: &Desk, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-    let claims = "-- postgres: upkeep.forget_claims
-        DELETE FROM claims WHERE (tenant_id, claim_key) IN
-            (SELECT tenant_id, claim_key FROM claims WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)";
-    let messages = "-- postgres: upkeep.forget_messages
-        DELETE FROM messages WHERE (tenant_id, message_key) IN
-            (SELECT tenant_id, message_key FROM messages WHERE keep_until <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)";
-    let mut forgotten = 0;
-    for sql in [claims, messages] {
-        let query = sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit));
-        forgotten += desk.change(EVERYBODY, query).await?;
-    }
-    Ok(forgotten)
+/// Forgets by which keys erasures were asked for that ended long enough ago.
+pub(super) async fn forget_erasure_keys(desk: &Desk, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    let sql = "-- postgres: upkeep.forget_erasure_keys
+        UPDATE erasures SET request = NULL WHERE (tenant_id, erasure_id) IN
+            (SELECT tenant_id, erasure_id FROM erasures WHERE request IS NOT NULL AND finished_at <= $1 LIMIT $2
+             FOR UPDATE SKIP LOCKED)";
+    let ended = now.as_micros().saturating_sub(ERASURE_KEY_MICROS);
+    desk.change(EVERYBODY, sqlx::query(sql).bind(ended).bind(i64::from(limit))).await
 }
 
 /// Takes or renews a lease.

@@ -32,6 +32,7 @@ struct Batch<'a> {
     prompts: BTreeMap<(&'a str, &'a str), &'a str>,
     commands: Commands<'a>,
     messages: Messages<'a>,
+    received: Vec<i64>,
     frames: Frames<'a>,
     entries: Entries<'a>,
     payloads: Payloads<'a>,
@@ -143,7 +144,7 @@ impl<'a> Batch<'a> {
         let query = self.conversations.bind(self.heads.bind(sqlx::query(AssertSqlSafe(sql))));
         let query = prompts.bind(self.items.bind(self.contexts.bind(query)));
         let query = self.frames.bind(self.messages.bind(self.commands.bind(query)));
-        claims.bind(self.payloads.bind(self.entries.bind(query))).bind(now.as_micros())
+        claims.bind(self.payloads.bind(self.entries.bind(query))).bind(now.as_micros()).bind(self.received)
     }
 
     fn add_row(&mut self, tenant_id: &'a TenantId, row: &'a Row) {
@@ -156,7 +157,8 @@ impl<'a> Batch<'a> {
                 };
                 self.conversations.add((tenant, id.as_str(), last, text(conversation)));
             }
-            Row::Context(_) => {}
+            // A tombstone is made of the message that was there.
+            Row::Context(_) | Row::ErasedMessage(_) => {}
             Row::Item(item) => self.add_item(tenant, item),
             Row::Command(command) => {
                 let updated_at = command.results.last().map_or(command.bound_at, |result| result.at);
@@ -174,6 +176,7 @@ impl<'a> Batch<'a> {
                 let key = message.message_key.as_bytes();
                 let keep_until = message.keep_until.as_micros();
                 self.messages.add((tenant, key, message.conversation_id.as_str(), keep_until, text(message)));
+                self.received.push(message.received_at.as_micros());
             }
             Row::Principal(principal) => self.principals.push((tenant_id, principal)),
             Row::Frame(stored) => {

@@ -10,6 +10,7 @@ use super::rows::{Rows, body, digest, head, unavailable};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
+use crate::storage::disposal::StoredMessage;
 use crate::storage::{Loaded, Row, StorageError, Want};
 
 /// The conversations of contexts, items and commands that were named without saying which conversation.
@@ -232,7 +233,10 @@ fn take(loaded: &mut Loaded, row: &SqliteRow) -> Result<(), StorageError> {
         "context" => Row::Context(body(row, "contexts")?),
         "item" => Row::Item(body(row, "items")?),
         "command" => Row::Command(body(row, "commands")?),
-        "message" => Row::Message(body(row, "messages")?),
+        "message" => match body(row, "messages")? {
+            StoredMessage::Kept(message) => Row::Message(*message),
+            StoredMessage::Erased { erased } => Row::ErasedMessage(erased),
+        },
         _ => Row::Principal(body(row, "principals")?),
     };
     loaded.rows.push((tenant, record));

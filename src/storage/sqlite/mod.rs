@@ -2,12 +2,17 @@
 
 pub mod backup;
 mod control;
+mod disposal;
+mod live;
 mod load;
+mod logged;
 mod policies;
 mod read;
+mod retention;
 mod rows;
 mod schema;
 mod spaces;
+mod subject;
 mod tree;
 mod upkeep;
 mod write;
@@ -20,10 +25,11 @@ use async_trait::async_trait;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection as _, Sqlite, SqlitePool};
 
-use self::rows::{head, unavailable};
+use self::rows::{nameless_head, unavailable};
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
+use crate::domain::event::StreamKey;
 use crate::domain::id::{
     ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PackId, PrincipalId, SpaceId,
     StreamId, TenantId,
@@ -37,8 +43,9 @@ use crate::evidence::entry::{LogEntry, StreamHead};
 use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::Fact;
 use crate::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Loaded, Locking, Page, PolicySet, PolicyVersion,
-    PrincipalQuery, Row, SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction, Want, Writes,
+    ApiKey, ApprovalQuery, ContextQuery, Counts, Disposal, EvidenceQuery, FactQuery, HoldSet, Kept, Loaded, Locking,
+    Page, PolicySet, PolicyVersion, PrincipalQuery, Row, SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant,
+    Transaction, Want, Writes,
 };
 
 /// Connections for reads. They never wait for the writer: that is what WAL is for.
@@ -129,6 +136,23 @@ impl Transaction for SqliteTransaction {
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
         spaces::write(&mut self.inner, writes).await?;
         write::write(&mut self.inner, writes).await
+    }
+
+    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError> {
+        disposal::dispose(&mut self.inner, tenant_id, disposal).await
+    }
+
+    async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
+        subject::keep(&mut self.inner, tenant_id, kept).await
+    }
+
+    async fn forget_names(&mut self, _tenant_id: &TenantId, _streams: &[StreamKey]) -> Result<(), StorageError> {
+        // Nothing is written to lock a stream here.
+        Ok(())
+    }
+
+    async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
+        disposal::held(&mut *self.inner, tenant_id).await
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {
@@ -307,11 +331,11 @@ impl Store for SqliteStore {
         limit: u32,
     ) -> Result<Vec<StreamHead>, StorageError> {
         let sql = "-- sqlite: heads
-            SELECT kind AS a, key AS b, stream_id AS c, seq, last_at, head_hash AS h FROM streams
+            SELECT stream_id AS c, seq, last_at, head_hash AS h FROM streams
             WHERE tenant_id = ? AND stream_id > ? ORDER BY stream_id LIMIT ?";
         let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(after.map_or("", |id| id.as_str()));
         let rows = query.bind(i64::from(limit)).fetch_all(&self.readers).await.map_err(unavailable)?;
-        rows.iter().map(|row| head(row).map(|(_, head)| head)).collect()
+        rows.iter().map(nameless_head).collect()
     }
 
     async fn stream(
@@ -332,15 +356,15 @@ impl Store for SqliteStore {
         upkeep::postpone(&self.writer, now, limit).await
     }
 
+    async fn forget_erasure_keys(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        upkeep::forget_erasure_keys(&self.writer, now, limit).await
+    }
+
     async fn take_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, StorageError> {
         upkeep::take_lease(&self.writer, name, holder, self.clock.now(), seconds).await
     }
 
     async fn release_lease(&self, name: &str, holder: &str) -> Result<(), StorageError> {
         upkeep::release_lease(&self.writer, name, holder).await
-    }
-
-    async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        upkeep::forget_requests(&self.writer, now, limit).await
     }
 }

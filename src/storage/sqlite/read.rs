@@ -278,7 +278,8 @@ pub(super) async fn messages(
 ) -> Result<Vec<MessageRecord>, StorageError> {
     let sql = "-- sqlite: read.messages
         SELECT m.body FROM json_each(?2) AS w
-        CROSS JOIN messages AS m ON m.tenant_id = ?1 AND m.message_key = unhex(w.value)";
+        CROSS JOIN messages AS m ON m.tenant_id = ?1 AND m.message_key = unhex(w.value)
+        WHERE m.conversation_id <> ''";
     let keys = serde_json::Value::from(keys.iter().map(Digest::to_hex).collect::<Vec<_>>()).to_string();
     let rows = sqlx::query(sql).bind(tenant_id.as_str()).bind(keys).fetch_all(pool).await.map_err(unavailable)?;
     rows.iter().map(|row| body(row, "messages")).collect()

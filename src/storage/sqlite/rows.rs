@@ -9,7 +9,7 @@ use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ConversationId, KeyId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
-use crate::evidence::entry::{EntryBody, Header, LogEntry, Payload, StreamHead};
+use crate::evidence::entry::{EntryBody, Header, LogEntry, StreamHead};
 use crate::storage::{ApiKey, StorageError, Tenant};
 
 /// Rows for a statement that takes them as one JSON array. Written as they come: no tree of values in between.
@@ -114,12 +114,16 @@ pub(super) fn head(row: &SqliteRow) -> Result<(StreamKey, StreamHead), StorageEr
         "principal" => StreamKey::Principal(PrincipalId::new(key).map_err(|e| impossible("streams", &e))?),
         "access" => StreamKey::Access(key),
         "fact_space" => StreamKey::FactSpace(SpaceId::new(key).map_err(|e| impossible("streams", &e))?),
+        "disposal" => StreamKey::Disposal,
         _ => return Err(impossible("streams", &"an unknown kind")),
     };
+    Ok((key, nameless_head(row)?))
+}
+
+/// The head of a stream, whatever the stream is called.
+pub(super) fn nameless_head(row: &SqliteRow) -> Result<StreamHead, StorageError> {
     let stream_id = StreamId::parse(&text(row, "c")?).ok_or_else(|| impossible("streams", &"a foreign stream id"))?;
-    let head =
-        StreamHead { stream_id, seq: count(row, "seq")?, hash: digest(row, "h")?, at: optional_time(row, "last_at")? };
-    Ok((key, head))
+    Ok(StreamHead { stream_id, seq: count(row, "seq")?, hash: digest(row, "h")?, at: optional_time(row, "last_at")? })
 }
 
 /// A log entry with its payload, where that has not been erased.
@@ -137,10 +141,7 @@ pub(super) fn entry(row: &SqliteRow) -> Result<LogEntry, StorageError> {
     };
     let payload: Option<String> = row.try_get("payload").map_err(unavailable)?;
     let body = match payload {
-        Some(payload) => {
-            let about = serde_json::from_str::<Payload>(&payload).map(|payload| payload.about).unwrap_or_default();
-            Some(EntryBody { salt: digest(row, "salt")?, payload, about })
-        }
+        Some(payload) => Some(EntryBody::stored(digest(row, "salt")?, payload)),
         None => None,
     };
     Ok(LogEntry {

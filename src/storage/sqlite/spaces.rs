@@ -1,7 +1,6 @@
 //! Fact spaces: loading, reading and writing their rows.
 
 use serde::Serialize;
-use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection};
 
 use super::rows::{Rows, impossible, tenant_id, text, unavailable};
@@ -9,14 +8,17 @@ use crate::domain::id::{SpaceId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
 
-/// What stands in some spaces, and all of some.
+/// What stands in some spaces, and all of some. Records come by the dozen, each on a line after its kind: every row of
+/// an answer is copied and handed from one thread to another by itself, which takes as long as finding it.
 const LOAD: &str = "
     -- sqlite: spaces.load
-    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM json_each(?1) AS w
+    SELECT r.tenant_id, r.space_id, group_concat(r.kind || ' ' || r.body, char(10)) AS records FROM json_each(?1) AS w
         CROSS JOIN space_records AS r ON r.tenant_id = w.value->>0 AND r.space_id = w.value->>1 AND r.live = 1
+        GROUP BY w.key, r.rowid / 64
     UNION ALL
-    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM json_each(?2) AS w
-        CROSS JOIN space_records AS r ON r.tenant_id = w.value->>0 AND r.space_id = w.value->>1 AND r.kind <> 'pack'";
+    SELECT r.tenant_id, r.space_id, group_concat(r.kind || ' ' || r.body, char(10)) AS records FROM json_each(?2) AS w
+        CROSS JOIN space_records AS r ON r.tenant_id = w.value->>0 AND r.space_id = w.value->>1 AND r.kind <> 'pack'
+        GROUP BY w.key, r.rowid / 64";
 
 /// The same, and in some spaces the facts that are named: by uid; by label or key the newest that no longer stands, with
 /// those that came in its place. What stands is there already.
@@ -40,20 +42,22 @@ const LOAD_NAMED: &str = "
             CROSS JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id
             AND r.kind = 'fact' AND r.record_id = n.record_id AND r.successor IS NOT NULL
     )
-    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM json_each(?1) AS w
+    SELECT r.tenant_id, r.space_id, group_concat(r.kind || ' ' || r.body, char(10)) AS records FROM json_each(?1) AS w
         CROSS JOIN space_records AS r ON r.tenant_id = w.value->>0 AND r.space_id = w.value->>1 AND r.live = 1
+        GROUP BY w.key, r.rowid / 64
     UNION ALL
-    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM json_each(?2) AS w
+    SELECT r.tenant_id, r.space_id, group_concat(r.kind || ' ' || r.body, char(10)) AS records FROM json_each(?2) AS w
         CROSS JOIN space_records AS r ON r.tenant_id = w.value->>0 AND r.space_id = w.value->>1 AND r.kind <> 'pack'
+        GROUP BY w.key, r.rowid / 64
     UNION ALL
-    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM named AS n
+    SELECT r.tenant_id, r.space_id, r.kind || ' ' || r.body FROM named AS n
         CROSS JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'fact'
         AND r.record_id = n.record_id
     UNION ALL
-    SELECT r.tenant_id, r.space_id, r.kind, r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
+    SELECT r.tenant_id, r.space_id, r.kind || ' ' || r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
         CROSS JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'";
 
-const ERASE: [&str; 4] = [
+pub(super) const ERASE: [&str; 4] = [
     // Packs of other spaces that took this one in.
     "-- sqlite: spaces.erase_packs
     DELETE FROM space_records WHERE kind = 'pack' AND tenant_id IN (SELECT value->>0 FROM json_each(?1))
@@ -90,11 +94,12 @@ const REMOVE: &str = "
 
 const WRITE: &str = "
     -- sqlite: spaces.write
-    INSERT INTO space_records (tenant_id, space_id, kind, record_id, at, live, label, key, successor, body)
-    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9
-        FROM json_each(?1) WHERE true
+    INSERT INTO space_records (tenant_id, space_id, kind, record_id, at, live, label, key, successor, ended_at, body)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9,
+           value->>10 FROM json_each(?1) WHERE true
     ON CONFLICT (tenant_id, space_id, kind, record_id) DO UPDATE SET
-        at = excluded.at, live = excluded.live, successor = excluded.successor, body = excluded.body";
+        at = excluded.at, live = excluded.live, label = excluded.label, key = excluded.key,
+        successor = excluded.successor, ended_at = excluded.ended_at, body = excluded.body";
 
 /// Loads what is wanted of fact spaces.
 pub(super) async fn load(
@@ -116,20 +121,27 @@ pub(super) async fn load(
     } else {
         sqlx::query(LOAD_NAMED).bind(live.into_array()).bind(whole.into_array()).bind(names.into_array())
     };
-    let rows = query.fetch_all(connection).await.map_err(unavailable)?;
-    rows.iter().map(row).collect()
+    let mut loaded = Vec::new();
+    for row in query.fetch_all(connection).await.map_err(unavailable)? {
+        let space_id = SpaceId::new(text(&row, "space_id")?).map_err(|error| impossible("space_records", &error))?;
+        let tenant_id = tenant_id(&row)?;
+        let records: &str = row.try_get("records").map_err(unavailable)?;
+        // JSON breaks no lines inside a text, and bodies are written without them elsewhere.
+        for written in records.split('\n') {
+            loaded.push((tenant_id.clone(), space_id.clone(), record(written)?));
+        }
+    }
+    Ok(loaded)
 }
 
-fn row(row: &SqliteRow) -> Result<(TenantId, SpaceId, SpaceRow), StorageError> {
-    let space_id = SpaceId::new(text(row, "space_id")?).map_err(|error| impossible("space_records", &error))?;
-    let kind: String = row.try_get("kind").map_err(unavailable)?;
-    let kind = SpaceRowKind::parse(&kind).ok_or_else(|| impossible("space_records", &"an unknown kind"))?;
-    let body: &str = row.try_get("body").map_err(unavailable)?;
+/// Reads a kind and a body.
+fn record(written: &str) -> Result<SpaceRow, StorageError> {
+    let (kind, body) =
+        written.split_once(' ').ok_or_else(|| impossible("space_records", &"a record without a kind"))?;
+    let kind = SpaceRowKind::parse(kind).ok_or_else(|| impossible("space_records", &"an unknown kind"))?;
     // serde's own text may quote the value, so only its place is kept.
-    let read = SpaceRow::read(kind, body);
-    let read =
-        read.map_err(|error| impossible("space_records", &format!("its body ends at column {}", error.column())));
-    Ok((tenant_id(row)?, space_id, read?))
+    SpaceRow::read(kind, body)
+        .map_err(|error| impossible("space_records", &format!("its body ends at column {}", error.column())))
 }
 
 /// Writes what a batch changed in fact spaces; what goes, goes first.
@@ -156,6 +168,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
             label,
             key,
             row.successor(),
+            row.ended_at().map(Timestamp::as_micros),
             row.body(),
         )
     });

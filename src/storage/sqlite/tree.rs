@@ -68,12 +68,12 @@ const CHECKPOINT: &str = "-- sqlite: tree.checkpoint
     SELECT size, at, note FROM log_checkpoints WHERE tenant_id = ? ORDER BY size DESC LIMIT 1";
 
 /// No tree comes near the end of what fits.
-fn stored(number: u64) -> i64 {
+pub(super) fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// A size or a place; the schema keeps them from being negative.
-fn size(row: &SqliteRow, column: &str) -> Result<u64, StorageError> {
+pub(super) fn size(row: &SqliteRow, column: &str) -> Result<u64, StorageError> {
     let number: i64 = row.try_get(column).map_err(unavailable)?;
     u64::try_from(number).map_err(|error| impossible("log_trees", &error))
 }

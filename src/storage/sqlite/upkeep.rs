@@ -1,4 +1,4 @@
-//! What the sweeper needs: what is due, who sweeps, and what may be forgotten.
+//! What the sweeper needs: what is due, and who sweeps.
 
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
@@ -7,6 +7,7 @@ use super::rows::{impossible, tenant_id, text, unavailable};
 use crate::domain::id::{ConversationId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::storage::StorageError;
+use crate::storage::subject::ERASURE_KEY_MICROS;
 
 /// Conversations in which something is due.
 pub(super) async fn due(
@@ -66,18 +67,12 @@ pub(super) async fn release_lease(pool: &SqlitePool, name: &str, holder: &str) -
     sqlx::query(sql).bind(name).bind(holder).execute(pool).await.map(drop).map_err(unavailable)
 }
 
-/// Deletes idempotency and dedupe rows that have served their time.
-pub(super) async fn forget_requests(pool: &SqlitePool, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-    let claims = "-- sqlite: upkeep.forget_claims
-        DELETE FROM claims WHERE (tenant_id, claim_key) IN
-            (SELECT tenant_id, claim_key FROM claims WHERE expires_at <= ? LIMIT ?)";
-    let messages = "-- sqlite: upkeep.forget_messages
-        DELETE FROM messages WHERE (tenant_id, message_key) IN
-            (SELECT tenant_id, message_key FROM messages WHERE keep_until <= ? LIMIT ?)";
-    let mut forgotten = 0;
-    for sql in [claims, messages] {
-        let query = sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit));
-        forgotten += query.execute(pool).await.map_err(unavailable)?.rows_affected();
-    }
-    Ok(forgotten)
+/// Forgets by which keys erasures were asked for that ended long enough ago.
+pub(super) async fn forget_erasure_keys(pool: &SqlitePool, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    let sql = "-- sqlite: upkeep.forget_erasure_keys
+        UPDATE erasures SET request = NULL WHERE (tenant_id, erasure_id) IN
+            (SELECT tenant_id, erasure_id FROM erasures WHERE request IS NOT NULL AND finished_at <= ? LIMIT ?)";
+    let ended = now.as_micros().saturating_sub(ERASURE_KEY_MICROS);
+    let query = sqlx::query(sql).bind(ended).bind(i64::from(limit));
+    Ok(query.execute(pool).await.map_err(unavailable)?.rows_affected())
 }

@@ -58,8 +58,8 @@ const COMMANDS: &str = "
 
 const MESSAGES: &str = "
     -- sqlite: write.messages
-    INSERT INTO messages (tenant_id, message_key, conversation_id, keep_until, body)
-    SELECT value->>0, unhex(value->>1), value->>2, value->>3, value->>4 FROM json_each(?1) WHERE true";
+    INSERT INTO messages (tenant_id, message_key, conversation_id, keep_until, received_at, body)
+    SELECT value->>0, unhex(value->>1), value->>2, value->>3, value->>4, value->>5 FROM json_each(?1) WHERE true";
 
 const PRINCIPALS: &str = "
     -- sqlite: write.principals
@@ -222,9 +222,12 @@ fn add_row(values: &mut Values, tenant_id: &TenantId, row: &Row) {
         }
         Row::Message(message) => {
             let keep_until = message.keep_until.as_micros();
-            let row = (tenant_id, &message.message_key, &message.conversation_id, keep_until, text(message));
+            let (key, received_at) = (&message.message_key, message.received_at.as_micros());
+            let row = (tenant_id, key, &message.conversation_id, keep_until, received_at, text(message));
             values.add(MESSAGES, &row);
         }
+        // A tombstone is made of the message that was there.
+        Row::ErasedMessage(_) => {}
         Row::Principal(principal) => add_principal(values, tenant_id, principal),
         Row::Frame(stored) => {
             let frame = &stored.frame;

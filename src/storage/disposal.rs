@@ -1,0 +1,289 @@
+//! Erasing: rows and payloads go, and the entry that says so comes, in one transaction under the locks of all streams
+//! concerned.
+//!
+//! Whoever erases begins a [`Disposing`] with the streams it will touch, asks what is held, erases, records what went and
+//! commits. Payloads that go without an entry that says so are found missing by verification.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+
+use super::{Locking, Row, SpaceRowKind, StorageError, Store, Transaction, Want, Writes};
+use crate::domain::canonical::Digest;
+use crate::domain::disposal::{DisposalEvent, ErasedRange};
+use crate::domain::event::{About, Recorded, StreamKey};
+use crate::domain::id::{
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, Entropy, Ids, ItemId, PrincipalId, SpaceId,
+    StreamId, TenantId,
+};
+use crate::domain::message::MessageRecord;
+use crate::domain::operation::Needs;
+use crate::domain::policy::PolicyRef;
+use crate::domain::time::Timestamp;
+use crate::evidence::entry::{StreamHead, append};
+
+/// How many rows of each kind went: `payloads`, `contexts`, `items`, `prompts`, `commands`, `frames`, `conversations`,
+/// `messages`, `claims`, `principals`, `aliases`, `roles`, `space_records`, `tombstones`, `streams`.
+pub type Counts = BTreeMap<&'static str, u64>;
+
+/// Counts as evidence and receipts have them; what did not occur is left out.
+#[must_use]
+pub fn count_kinds(counts: &Counts) -> BTreeMap<String, u64> {
+    counts.iter().filter(|(_, count)| **count > 0).map(|(kind, count)| ((*kind).to_owned(), *count)).collect()
+}
+
+/// What goes, by name. What is not there any more is passed over.
+#[derive(Debug, Clone, Default)]
+pub struct Disposal {
+    /// Entries whose payloads go, with their salts and what they are searched by. Headers and hashes stay.
+    pub payloads: Vec<ErasedRange>,
+    /// Context records.
+    pub contexts: Vec<ContextId>,
+    /// Pending items, with their prompts and nonces.
+    pub items: Vec<ItemId>,
+    /// Commands.
+    pub commands: Vec<CommandId>,
+    /// Frames. The payload of the entry that captured a frame has to go with it: an entry whose frame is gone does not
+    /// verify.
+    pub frames: Vec<ContextFrameId>,
+    /// What conversations remember beyond their contexts and items.
+    pub conversations: Vec<ConversationId>,
+    /// Messages that go without a trace.
+    pub messages: Vec<Digest>,
+    /// Messages of which only the dedupe key stays, until when.
+    pub tombstones: Vec<(Digest, Timestamp)>,
+    /// Idempotency rows.
+    pub claims: Vec<Digest>,
+    /// Principals, with their aliases and roles.
+    pub principals: Vec<PrincipalId>,
+    /// Fact spaces with everything in them, the answers that are kept of them, and packs that took their facts in.
+    pub spaces: Vec<SpaceId>,
+    /// Records of fact spaces: kind and id.
+    pub space_records: Vec<(SpaceId, SpaceRowKind, String)>,
+    /// Streams whose name goes. The chain stays, and cannot be continued: who comes back begins a new one.
+    pub streams: Vec<StreamId>,
+}
+
+impl Disposal {
+    /// Rows that are named by one text or digest, with the word for their kind.
+    pub(in crate::storage) fn named(&self) -> [(&'static str, Vec<&str>); 8] {
+        [
+            // Prompts are found by their items, so they go first.
+            ("prompts", self.items.iter().map(ItemId::as_str).collect()),
+            ("contexts", self.contexts.iter().map(ContextId::as_str).collect()),
+            ("items", self.items.iter().map(ItemId::as_str).collect()),
+            ("commands", self.commands.iter().map(CommandId::as_str).collect()),
+            ("frames", self.frames.iter().map(ContextFrameId::as_str).collect()),
+            ("conversations", self.conversations.iter().map(ConversationId::as_str).collect()),
+            ("streams", self.streams.iter().map(StreamId::as_str).collect()),
+            ("principals", self.principals.iter().map(PrincipalId::as_str).collect()),
+        ]
+    }
+}
+
+/// A message as it is stored: as it was kept, or what is left of it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(in crate::storage) enum StoredMessage {
+    /// What is left.
+    Erased {
+        /// The dedupe key.
+        erased: Digest,
+    },
+    /// The record.
+    Kept(Box<MessageRecord>),
+}
+
+/// What a tenant must not erase.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HoldSet {
+    pub(in crate::storage) principals: BTreeSet<String>,
+    pub(in crate::storage) conversations: BTreeSet<String>,
+}
+
+impl HoldSet {
+    /// Whether nothing is held.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.principals.is_empty() && self.conversations.is_empty()
+    }
+
+    /// Whether everything about this principal is held.
+    #[must_use]
+    pub fn holds_principal(&self, id: &PrincipalId) -> bool {
+        self.principals.contains(id.as_str())
+    }
+
+    /// Whether this conversation is held: itself, or because a principal that is held has acted in it or gives it its
+    /// name.
+    #[must_use]
+    pub fn holds_conversation(&self, id: &ConversationId) -> bool {
+        self.conversations.contains(id.as_str()) || self.principals.contains(id.as_str())
+    }
+
+    /// Whether what is recorded in this stream is held. A fact space is held as its owner is, which the stream does not
+    /// tell; the disposal stream is never erased.
+    #[must_use]
+    pub fn holds_stream(&self, stream: &StreamKey) -> bool {
+        match stream {
+            StreamKey::Conversation(id) => self.holds_conversation(id),
+            StreamKey::Principal(id) => self.holds_principal(id),
+            StreamKey::Access(reader) => self.principals.contains(reader),
+            StreamKey::FactSpace(_) => false,
+            StreamKey::Disposal => true,
+        }
+    }
+}
+
+/// What a database tells whoever erases, or verifies what was erased. Nothing that was read here decides anything.
+#[async_trait]
+pub trait DisposalStore: Send + Sync {
+    /// The head of the tenant's disposal stream; none before its first entry.
+    async fn disposal_head(&self, tenant_id: &TenantId) -> Result<Option<StreamHead>, StorageError>;
+
+    /// What must not be erased.
+    async fn held(&self, tenant_id: &TenantId) -> Result<HoldSet, StorageError>;
+
+    /// The names of streams that still have one, with their heads.
+    async fn named_streams(
+        &self,
+        tenant_id: &TenantId,
+        ids: &[StreamId],
+    ) -> Result<Vec<(StreamKey, StreamHead)>, StorageError>;
+
+    /// Leaves nothing of what was erased in the database's own files, as far as it is this program's to do: on SQLite the
+    /// write-ahead log is folded in and cut off. PostgreSQL needs its owner's maintenance, see docs/PRIVACY.md.
+    async fn scour(&self) -> Result<(), StorageError>;
+}
+
+/// A transaction that erases, with the locks of the streams concerned and of the tenant's disposal stream. Dropping it
+/// rolls it back.
+pub struct Disposing {
+    transaction: Box<dyn Transaction>,
+    tenant_id: TenantId,
+    locked: BTreeSet<StreamKey>,
+    heads: BTreeMap<StreamKey, StreamHead>,
+    rows: Vec<Row>,
+    now: Timestamp,
+    writes: Writes,
+}
+
+impl std::fmt::Debug for Disposing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Disposing").field("streams", &self.locked.len()).finish_non_exhaustive()
+    }
+}
+
+impl Disposing {
+    /// Locks the streams and the tenant's disposal stream, waiting for them, and reads the clock.
+    /// Fails with [`StorageError::Contended`] where another process holds one of them for too long.
+    pub async fn begin(
+        store: &dyn Store,
+        tenant_id: &TenantId,
+        streams: impl IntoIterator<Item = StreamKey> + Send,
+    ) -> Result<Self, StorageError> {
+        Self::begin_with(store, tenant_id, streams, Vec::new()).await
+    }
+
+    /// The same, with rows that are named loaded under the locks: see [`Self::rows`].
+    pub async fn begin_with(
+        store: &dyn Store,
+        tenant_id: &TenantId,
+        streams: impl IntoIterator<Item = StreamKey> + Send,
+        named: Vec<Needs>,
+    ) -> Result<Self, StorageError> {
+        let mut locked: BTreeSet<StreamKey> = streams.into_iter().collect();
+        locked.insert(StreamKey::Disposal);
+        let mut transaction = store.begin().await?;
+        let needs = Needs { streams: locked.iter().cloned().collect(), ..Needs::default() };
+        let want = |needs| Want { tenant_id: tenant_id.clone(), needs, claim: None, space: None };
+        let wants: Vec<Want> = std::iter::once(needs).chain(named).map(want).collect();
+        let loaded = transaction.load(&wants, Locking::Wait).await?;
+        if loaded.streams.iter().any(Option::is_none) {
+            return Err(StorageError::Contended);
+        }
+        let heads: BTreeMap<_, _> = loaded.heads.into_iter().map(|(_, key, head)| (key, head)).collect();
+        let rows = loaded.rows.into_iter().map(|(_, row)| row).collect();
+        // The clock of a stream never runs backwards, and an entry explains nothing that was written after it.
+        let last = heads.values().filter_map(|head| head.at).max();
+        let now = transaction.now().await?;
+        let now = last.map_or(now, |last| last.max(now));
+        Ok(Self { transaction, tenant_id: tenant_id.clone(), locked, heads, rows, now, writes: Writes::default() })
+    }
+
+    /// The present, under the locks.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The locked streams.
+    pub fn locked(&self) -> impl Iterator<Item = &StreamKey> {
+        self.locked.iter()
+    }
+
+    /// The head of a locked stream; none if it has no entries or no longer has this name.
+    #[must_use]
+    pub fn head(&self, stream: &StreamKey) -> Option<&StreamHead> {
+        self.heads.get(stream)
+    }
+
+    /// What came along with the locked conversations: what is open there, and what was asked last.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// What must not be erased. No hold comes or goes before this transaction ends.
+    pub async fn held(&mut self) -> Result<HoldSet, StorageError> {
+        self.transaction.held(&self.tenant_id).await
+    }
+
+    /// For what else has to be read or done under the locks.
+    pub fn transaction(&mut self) -> &mut dyn Transaction {
+        self.transaction.as_mut()
+    }
+
+    /// Erases; says how many rows of each kind were there. What is to be recorded is up to the caller.
+    pub async fn erase(&mut self, disposal: &Disposal) -> Result<Counts, StorageError> {
+        self.transaction.dispose(&self.tenant_id, disposal).await
+    }
+
+    /// Writes rows in another form when this is committed.
+    pub fn writes(&mut self) -> &mut Writes {
+        &mut self.writes
+    }
+
+    /// Appends to the tenant's disposal stream; says which entry it is and what its hash is.
+    pub fn record(
+        &mut self,
+        event: DisposalEvent,
+        policy: &PolicyRef,
+        entropy: &mut dyn Entropy,
+    ) -> (ArtifactId, Digest) {
+        let mut ids = Ids::new(self.now, entropy);
+        let head = self.heads.entry(StreamKey::Disposal).or_insert_with(|| {
+            let stream_id = ids.stream();
+            self.writes.new_streams.push((self.tenant_id.clone(), StreamKey::Disposal, stream_id.clone()));
+            StreamHead::new(stream_id)
+        });
+        let recorded = Recorded { stream: StreamKey::Disposal, about: About::default(), event };
+        let entry = append(head, &self.tenant_id, &recorded, policy, self.now, &mut ids);
+        let written = (entry.header.artifact_id.clone(), entry.entry_hash);
+        self.writes.entries.push(entry);
+        written
+    }
+
+    /// Writes and commits. After an error nobody knows whether it did: erasing again does no harm.
+    pub async fn commit(mut self) -> Result<(), StorageError> {
+        if let Some(head) = self.heads.get(&StreamKey::Disposal).filter(|_| !self.writes.entries.is_empty()) {
+            self.writes.heads.push((self.tenant_id.clone(), StreamKey::Disposal, head.clone()));
+        }
+        // A lock on a name that nothing is recorded under must not leave the name behind.
+        let unused: Vec<StreamKey> = self.locked.iter().filter(|key| !self.heads.contains_key(*key)).cloned().collect();
+        self.transaction.forget_names(&self.tenant_id, &unused).await?;
+        self.transaction.write(&self.writes).await?;
+        self.transaction.commit().await
+    }
+}

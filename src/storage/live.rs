@@ -1,0 +1,281 @@
+//! Current state as it is stored, row by row: what a replay of the log compares its own projections with.
+//!
+//! Nothing here is typed by the domain: a row that a foreign hand has changed must be read as it stands, not refused.
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::{Row, SpaceRow, StorageError};
+use crate::domain::event::StreamKey;
+use crate::domain::id::{ConversationId, SpaceId, StreamId, TenantId};
+use crate::domain::item::ItemState;
+use crate::domain::time::Timestamp;
+use crate::domain::world::Conversation;
+use crate::evidence::entry::StreamHead;
+
+/// A table of current state that follows from the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each variant is the table of that name")]
+pub enum LiveTable {
+    Conversations,
+    Contexts,
+    Items,
+    ItemPrompts,
+    Commands,
+    Messages,
+    Principals,
+    PrincipalAliases,
+    PrincipalRoles,
+    Frames,
+    SpaceRecords,
+}
+
+impl LiveTable {
+    /// The table's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Conversations => "conversations",
+            Self::Contexts => "contexts",
+            Self::Items => "items",
+            Self::ItemPrompts => "item_prompts",
+            Self::Commands => "commands",
+            Self::Messages => "messages",
+            Self::Principals => "principals",
+            Self::PrincipalAliases => "principal_aliases",
+            Self::PrincipalRoles => "principal_roles",
+            Self::Frames => "frames",
+            Self::SpaceRecords => "space_records",
+        }
+    }
+
+    /// The table of this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        const ALL: [LiveTable; 11] = [
+            LiveTable::Conversations,
+            LiveTable::Contexts,
+            LiveTable::Items,
+            LiveTable::ItemPrompts,
+            LiveTable::Commands,
+            LiveTable::Messages,
+            LiveTable::Principals,
+            LiveTable::PrincipalAliases,
+            LiveTable::PrincipalRoles,
+            LiveTable::Frames,
+            LiveTable::SpaceRecords,
+        ];
+        ALL.into_iter().find(|table| table.as_str() == name)
+    }
+
+    /// Whether this server mints the ids of its rows. Others come from callers, who may have put a name or a number into
+    /// them.
+    #[must_use]
+    pub fn mints_ids(self) -> bool {
+        matches!(self, Self::Contexts | Self::Items | Self::Frames | Self::Messages)
+    }
+}
+
+/// A row, as it is stored or as it should be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveRow {
+    /// Its table.
+    pub table: LiveTable,
+    /// Its key after the tenant; in `space_records` the kind, a slash and the record's own id.
+    pub id: String,
+    /// The columns beside the body, by name. A list in them is sorted.
+    pub columns: Value,
+    /// The body; null in a table without one, a string if what is stored is no JSON.
+    pub body: Value,
+}
+
+impl LiveRow {
+    /// A row as a database tells it.
+    pub(super) fn read(table: LiveTable, id: String, columns: &str, body: Option<&str>) -> Self {
+        let parsed = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+        let mut columns: Value = parsed(columns);
+        for column in columns.as_object_mut().into_iter().flatten().map(|(_, column)| column) {
+            if let Some(list) = column.as_array_mut() {
+                list.sort_by_cached_key(ToString::to_string);
+            }
+        }
+        Self { table, id, columns, body: body.map_or(Value::Null, parsed) }
+    }
+
+    fn expected(table: LiveTable, id: impl Into<String>, columns: Value, body: &impl serde::Serialize) -> Self {
+        // Every stored type writes as JSON; a body that did not would differ from whatever is stored.
+        let body = serde_json::to_value(body).unwrap_or_default();
+        Self { table, id: id.into(), columns, body }
+    }
+
+    /// The row that a record of the domain is stored as.
+    #[must_use]
+    pub fn of(row: &Row) -> Self {
+        match row {
+            Row::Conversation(id, conversation) => {
+                let columns = serde_json::json!({"last_item_id": last_item(conversation)});
+                Self::expected(LiveTable::Conversations, id.as_str(), columns, conversation)
+            }
+            Row::Context(context) => {
+                let columns = serde_json::json!({
+                    "conversation_id": context.conversation_id, "actor_id": context.actor_id,
+                    "status": context.state.status(), "expires_at": context.expires_at.as_micros(),
+                    "updated_at": context.updated_at.as_micros(),
+                });
+                Self::expected(LiveTable::Contexts, context.context_id.as_str(), columns, context)
+            }
+            Row::Item(item) => {
+                let columns = serde_json::json!({
+                    "kind": item.kind(), "state": state_word(&item.state), "context_id": item.context_id,
+                    "conversation_id": item.conversation_id, "actor_id": item.actor_id,
+                    "identity_epoch": item.identity_epoch,
+                    "command_id": item.command().map(|command| &command.command_id),
+                    "asked_at": item.asked_at.as_micros(), "expires_at": item.expires_at.as_micros(),
+                    "nonce_digest": item.nonce_digest.to_hex(),
+                });
+                Self::expected(LiveTable::Items, item.item_id.as_str(), columns, item)
+            }
+            Row::Command(command) => {
+                let updated_at = command.results.last().map_or(command.bound_at, |result| result.at);
+                let columns = serde_json::json!({
+                    "idempotency_key": command.idempotency_key, "context_id": command.context_id,
+                    "conversation_id": command.conversation_id, "updated_at": updated_at.as_micros(),
+                });
+                Self::expected(LiveTable::Commands, command.command_id.as_str(), columns, command)
+            }
+            Row::Message(message) => {
+                let columns = serde_json::json!({
+                    "conversation_id": message.conversation_id, "keep_until": message.keep_until.as_micros(),
+                });
+                Self::expected(LiveTable::Messages, message.message_key.to_hex(), columns, message)
+            }
+            Row::ErasedMessage(key) => {
+                let columns = serde_json::json!({});
+                Self::expected(LiveTable::Messages, key.to_hex(), columns, &serde_json::json!({"erased": key}))
+            }
+            Row::Principal(principal) => {
+                let columns = serde_json::json!({
+                    "person_id": principal.person_id, "identity_epoch": principal.identity_epoch,
+                    "aliases": sorted(principal.aliases.iter().map(|alias| {
+                        let kind = serde_json::to_value(alias.kind).unwrap_or_default();
+                        format!("{}:{}", kind.as_str().unwrap_or_default(), alias.value)
+                    })),
+                    "roles": sorted(principal.roles.iter().map(ToString::to_string)),
+                });
+                Self::expected(LiveTable::Principals, principal.principal_id.as_str(), columns, principal)
+            }
+            Row::Frame(stored) => {
+                let frame = &stored.frame;
+                let columns = serde_json::json!({
+                    "context_id": frame.context_id, "command_id": frame.command_id,
+                    "created_at": frame.created_at.as_micros(),
+                });
+                Self::expected(LiveTable::Frames, frame.context_frame_id.as_str(), columns, stored)
+            }
+        }
+    }
+
+    /// The row that a record of a fact space is stored as.
+    #[must_use]
+    pub fn of_record(row: &SpaceRow) -> Self {
+        let (label, key) = row.names();
+        let columns = serde_json::json!({
+            "at": row.at().as_micros(), "live": row.is_live(), "label": label, "key": key,
+            "successor": row.successor(),
+        });
+        let id = format!("{}/{}", row.kind().as_str(), row.id());
+        let body = serde_json::from_str(&row.body()).unwrap_or_default();
+        Self { table: LiveTable::SpaceRecords, id, columns, body }
+    }
+
+    /// The row that makes a quoted message lead to its item.
+    #[must_use]
+    pub fn of_prompt(message_id: &str, item_id: &str) -> Self {
+        let columns = serde_json::json!({"item_id": item_id});
+        Self { table: LiveTable::ItemPrompts, id: message_id.to_owned(), columns, body: Value::Null }
+    }
+}
+
+fn last_item(conversation: &Conversation) -> Option<&str> {
+    match &conversation.last_question {
+        Some(crate::domain::event::LastQuestion::Item(item_id)) => Some(item_id.as_str()),
+        Some(crate::domain::event::LastQuestion::Other) | None => None,
+    }
+}
+
+/// The word by which an item's state is searched.
+fn state_word(state: &ItemState) -> &'static str {
+    match state {
+        ItemState::Open => "open",
+        ItemState::Granted { .. } => "granted",
+        ItemState::Refused { .. } => "refused",
+        ItemState::Selected { .. } => "selected",
+        ItemState::Spent { .. } => "spent",
+        ItemState::Expired { .. } => "expired",
+        ItemState::Voided { .. } => "voided",
+    }
+}
+
+/// A set as its table has it: each once, in the order that [`LiveRow::read`] gives lists.
+fn sorted(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut words: Vec<String> = words.collect();
+    words.sort_by_cached_key(|word| Value::from(word.as_str()).to_string());
+    words.dedup();
+    words
+}
+
+/// An entry that may have made a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Maker {
+    /// Which of the places asked for it answers, counted from 0.
+    pub place: usize,
+    /// Its payload; none if that was erased.
+    pub payload: Option<String>,
+}
+
+/// What a replay reads beside the entries: rows as they stand, and which stream they belong to.
+#[async_trait]
+pub trait LiveStore: Send + Sync {
+    /// The streams of a tenant after `after` that have entries, by stream id.
+    async fn streams(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&StreamId>,
+        limit: u32,
+    ) -> Result<Vec<(StreamKey, StreamHead)>, StorageError>;
+    /// How many entries a tenant's streams claim to have.
+    async fn entry_count(&self, tenant_id: &TenantId) -> Result<u64, StorageError>;
+    /// Rows by their ids, in no particular order. For any table but `space_records`.
+    async fn live_rows(
+        &self,
+        tenant_id: &TenantId,
+        table: LiveTable,
+        ids: &[String],
+    ) -> Result<Vec<LiveRow>, StorageError>;
+    /// Rows after `after`, by id; from the first if it is empty. For any table but `space_records`.
+    async fn live_page(
+        &self,
+        tenant_id: &TenantId,
+        table: LiveTable,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<LiveRow>, StorageError>;
+    /// Rows of a fact space after a kind and a record id, in their order.
+    async fn live_records(
+        &self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        after: (&str, &str),
+        limit: u32,
+    ) -> Result<Vec<LiveRow>, StorageError>;
+    /// Rows that belong to no stream with entries: conversations, principals and fact spaces that the log does not know,
+    /// and names and roles of nobody. A table and an id each.
+    async fn strays(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<(LiveTable, String)>, StorageError>;
+    /// The entries of these types in the stream of each conversation at exactly this time.
+    async fn makers(
+        &self,
+        tenant_id: &TenantId,
+        places: &[(ConversationId, Timestamp)],
+        kinds: &[&str],
+    ) -> Result<Vec<Maker>, StorageError>;
+}

@@ -1,0 +1,58 @@
+//! The log by the places of its entries in the tree.
+
+use async_trait::async_trait;
+
+use super::PostgresStore;
+use super::rows::{entry, impossible, text};
+use super::tree::{size, stored};
+use crate::domain::event::StreamKey;
+use crate::domain::id::{StreamId, TenantId};
+use crate::evidence::entry::LogEntry;
+use crate::storage::logged::in_order;
+use crate::storage::{LoggedStore, StorageError};
+
+const STREAM: &str = "-- postgres: logged.stream
+    SELECT stream_id FROM streams WHERE tenant_id = $1 AND kind = $2 AND key = $3";
+
+const LOGGED: &str = "-- postgres: logged.entries
+    SELECT l.leaf, e.tenant_id, e.stream_id, e.seq, e.v, e.artifact_id, e.type, e.at, e.policy_hash,
+           e.payload_commitment, e.prev_hash, e.entry_hash, p.salt, p.payload
+        FROM (SELECT tenant_id, leaf, stream_id, seq FROM log_leaves
+              WHERE tenant_id = $1 AND leaf >= $2 ORDER BY leaf LIMIT $3) AS l
+        JOIN log_entries AS e ON e.tenant_id = l.tenant_id AND e.stream_id = l.stream_id AND e.seq = l.seq
+        LEFT JOIN log_payloads AS p ON p.tenant_id = e.tenant_id AND p.stream_id = e.stream_id AND p.seq = e.seq
+        ORDER BY l.leaf";
+
+const PLACES: &str = "-- postgres: logged.places
+    SELECT l.stream_id, l.seq, l.leaf FROM unnest($2::text[], $3::int8[]) AS w (stream_id, seq)
+        JOIN log_leaves AS l ON l.tenant_id = $1 AND l.stream_id = w.stream_id AND l.seq = w.seq";
+
+#[async_trait]
+impl LoggedStore for PostgresStore {
+    async fn stream_of(&self, tenant_id: &TenantId, key: &StreamKey) -> Result<Option<StreamId>, StorageError> {
+        let tenant = tenant_id.as_str();
+        let rows = self.rest.rows(tenant, sqlx::query(STREAM).bind(tenant).bind(key.kind()).bind(key.key())).await?;
+        let read = |id: String| StreamId::parse(&id).ok_or_else(|| impossible("streams", &"an unreadable stream id"));
+        rows.first().map(|row| text(row, "stream_id").and_then(read)).transpose()
+    }
+
+    async fn logged(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<(u64, LogEntry)>, StorageError> {
+        let tenant = tenant_id.as_str();
+        let query = sqlx::query(LOGGED).bind(tenant).bind(stored(from)).bind(i64::from(limit));
+        let rows = self.rest.rows(tenant, query).await?;
+        rows.iter().map(|row| Ok((size(row, "leaf")?, entry(row)?))).collect()
+    }
+
+    async fn places(
+        &self,
+        tenant_id: &TenantId,
+        entries: &[(StreamId, u64)],
+    ) -> Result<Vec<Option<u64>>, StorageError> {
+        let tenant = tenant_id.as_str();
+        let (streams, seqs): (Vec<&str>, Vec<i64>) =
+            entries.iter().map(|(stream, seq)| (stream.as_str(), stored(*seq))).unzip();
+        let rows = self.rest.rows(tenant, sqlx::query(PLACES).bind(tenant).bind(streams).bind(seqs)).await?;
+        let place = |row| Ok((text(row, "stream_id")?, size(row, "seq")?, size(row, "leaf")?));
+        Ok(in_order(entries, rows.iter().map(place).collect::<Result<Vec<_>, StorageError>>()?))
+    }
+}

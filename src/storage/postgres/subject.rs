@@ -1,0 +1,197 @@
+//! The search for a person, erasures and holds.
+
+use async_trait::async_trait;
+use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Row as _};
+
+use super::PostgresStore;
+use super::rows::{digest, failed, impossible, text, time};
+use super::session::Session;
+use crate::domain::canonical::Digest;
+use crate::domain::id::{ConversationId, ErasureId, HoldId, PrincipalId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::storage::subject::Terms;
+use crate::storage::{ErasureRow, Found, Held, HoldRow, Kept, Place, Searched, StorageError, SubjectStore, Table};
+
+const HOLDS_ONE: &str = "EXISTS (SELECT 1 FROM unnest($6::text[]) AS n (needle) WHERE strpos({text}, n.needle) > 0)";
+
+/// The statement that searches a table; only fixed texts are put together.
+fn searching(table: Table, began: bool) -> String {
+    let sql = Terms::of(table).statement(began, HOLDS_ONE);
+    let sql = sql
+        .replace("{hex message_key}", "encode(message_key, 'hex')")
+        .replace("{hex claim_key}", "encode(claim_key, 'hex')");
+    let sql = sql.replace("{unhex $2}", "decode($2, 'hex')").replace("{number $3}", "$3::text::int8");
+    format!("-- postgres: subject.search\n{sql}")
+}
+
+const CONVERSATIONS: &str = "-- postgres: subject.conversations_of
+    SELECT DISTINCT conversation_id FROM contexts WHERE tenant_id = $1 AND actor_id = ANY ($2::text[]) ORDER BY 1";
+
+const ACTORS: &str = "-- postgres: subject.actors_in
+    SELECT actor_id FROM contexts WHERE tenant_id = $1 AND conversation_id = $2
+    UNION
+    SELECT (payload::jsonb #>> '{event,message,actor_id}') COLLATE \"C\" FROM log_payloads
+        WHERE tenant_id = $1 AND conversation_id = $2
+        AND payload::jsonb #>> '{event,event}' IN ('message_received', 'message_registered')";
+
+const KEEP_ERASURE: &str = "-- postgres: subject.keep_erasure
+    INSERT INTO erasures (tenant_id, erasure_id, request, started_at, finished_at, body)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (tenant_id, erasure_id) DO UPDATE SET
+        request = excluded.request, finished_at = excluded.finished_at, body = excluded.body";
+
+const PLACE_HOLD: &str = "-- postgres: subject.place_hold
+    INSERT INTO legal_holds (tenant_id, hold_id, kind, subject, placed_at, body) VALUES ($1, $2, $3, $4, $5, $6)";
+
+const LIFT_HOLD: &str = "-- postgres: subject.lift_hold
+    DELETE FROM legal_holds WHERE tenant_id = $1 AND hold_id = $2";
+
+const NO_KEYS: &str = "-- postgres: subject.no_keys_of
+    UPDATE api_keys SET principal_id = NULL, label = '', revoked_at = coalesce(revoked_at, $3)
+        WHERE tenant_id = $1 AND principal_id = ANY ($2::text[])";
+
+/// Writes a row that an erasure or a hold leaves.
+pub(super) async fn keep(session: &mut Session, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
+    let tenant = tenant_id.as_str();
+    let query = match kept {
+        Kept::Erasure(row) => sqlx::query(KEEP_ERASURE)
+            .bind(tenant)
+            .bind(row.erasure_id.as_str())
+            .bind(row.request.map(|digest| digest.as_bytes().to_vec()))
+            .bind(row.started_at.as_micros())
+            .bind(row.finished_at.map(Timestamp::as_micros))
+            .bind(&row.body),
+        Kept::Hold(row) => sqlx::query(PLACE_HOLD)
+            .bind(tenant)
+            .bind(row.hold_id.as_str())
+            .bind(row.kind.as_str())
+            .bind(&row.subject)
+            .bind(row.placed_at.as_micros())
+            .bind(serde_json::to_string(&row.terms).unwrap_or_default()),
+        Kept::NoHold(id) => sqlx::query(LIFT_HOLD).bind(tenant).bind(id.as_str()),
+        Kept::NoKeysOf(people, at) => {
+            let people: Vec<&str> = people.iter().map(PrincipalId::as_str).collect();
+            sqlx::query(NO_KEYS).bind(tenant).bind(people).bind(at.as_micros())
+        }
+    };
+    session.count(query).await.map(drop)
+}
+
+fn erasure(row: &PgRow) -> Result<ErasureRow, StorageError> {
+    let id = ErasureId::parse(&text(row, "erasure_id")?).ok_or_else(|| impossible("erasures", &"a foreign id"))?;
+    let request: Option<Vec<u8>> = row.try_get("request").map_err(failed)?;
+    let finished: Option<i64> = row.try_get("finished_at").map_err(failed)?;
+    Ok(ErasureRow {
+        erasure_id: id,
+        request: request.map(|_| digest(row, "request")).transpose()?,
+        started_at: time(row, "started_at")?,
+        finished_at: finished.map(Timestamp::from_micros),
+        body: text(row, "body")?,
+    })
+}
+
+fn hold(row: &PgRow) -> Result<HoldRow, StorageError> {
+    let wrong = |what: &'static str| impossible("legal_holds", &what);
+    Ok(HoldRow {
+        hold_id: HoldId::parse(&text(row, "hold_id")?).ok_or_else(|| wrong("a foreign id"))?,
+        kind: Held::parse(&text(row, "kind")?).ok_or_else(|| wrong("an unknown kind"))?,
+        subject: text(row, "subject")?,
+        placed_at: time(row, "placed_at")?,
+        terms: serde_json::from_str(&text(row, "body")?).map_err(|_| wrong("an unreadable body"))?,
+    })
+}
+
+#[async_trait]
+impl SubjectStore for PostgresStore {
+    async fn search(
+        &self,
+        tenant_id: &TenantId,
+        table: Table,
+        needles: &[String],
+        after: Option<&Place>,
+        limit: u32,
+    ) -> Result<Searched, StorageError> {
+        let [first, second, third] = after.cloned().unwrap_or_default();
+        let query = sqlx::query(AssertSqlSafe(searching(table, after.is_some()))).bind(tenant_id.as_str());
+        let query = query.bind(first).bind(second).bind(third).bind(i64::from(limit)).bind(needles.to_vec());
+        let rows = self.rest.rows(tenant_id.as_str(), query).await?;
+        let more = u32::try_from(rows.len()) == Ok(limit);
+        let next = rows.last().filter(|_| more).map(place).transpose()?;
+        let found = rows.iter().map(found).collect::<Result<Vec<_>, _>>()?;
+        Ok(Searched { found: found.into_iter().flatten().collect(), next })
+    }
+
+    async fn conversations_of(
+        &self,
+        tenant_id: &TenantId,
+        actors: &[PrincipalId],
+    ) -> Result<Vec<ConversationId>, StorageError> {
+        let actors: Vec<&str> = actors.iter().map(PrincipalId::as_str).collect();
+        let query = sqlx::query(CONVERSATIONS).bind(tenant_id.as_str()).bind(actors);
+        let rows = self.rest.rows(tenant_id.as_str(), query).await?;
+        let read = |row: &PgRow| {
+            ConversationId::new(text(row, "conversation_id")?).map_err(|error| impossible("contexts", &error))
+        };
+        rows.iter().map(read).collect()
+    }
+
+    async fn actors_in(&self, tenant_id: &TenantId, id: &ConversationId) -> Result<Vec<String>, StorageError> {
+        let query = sqlx::query(ACTORS).bind(tenant_id.as_str()).bind(id.as_str());
+        let rows = self.rest.rows(tenant_id.as_str(), query).await?;
+        let read = |row: &PgRow| row.try_get::<Option<String>, _>("actor_id").map_err(failed);
+        Ok(rows.iter().map(read).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    async fn erasure(&self, tenant_id: &TenantId, id: &ErasureId) -> Result<Option<ErasureRow>, StorageError> {
+        let sql = "-- postgres: subject.erasure\nSELECT * FROM erasures WHERE tenant_id = $1 AND erasure_id = $2";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str());
+        self.rest.rows(tenant_id.as_str(), query).await?.first().map(erasure).transpose()
+    }
+
+    async fn erasure_by_request(
+        &self,
+        tenant_id: &TenantId,
+        request: &Digest,
+    ) -> Result<Option<ErasureRow>, StorageError> {
+        let sql =
+            "-- postgres: subject.erasure_by_request\nSELECT * FROM erasures WHERE tenant_id = $1 AND request = $2";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(request.as_bytes().to_vec());
+        self.rest.rows(tenant_id.as_str(), query).await?.first().map(erasure).transpose()
+    }
+
+    async fn holds(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&HoldId>,
+        limit: u32,
+    ) -> Result<Vec<HoldRow>, StorageError> {
+        let sql = "-- postgres: subject.holds
+            SELECT * FROM legal_holds WHERE tenant_id = $1 AND hold_id > $2 ORDER BY hold_id LIMIT $3";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(after.map_or("", HoldId::as_str));
+        let rows = self.rest.rows(tenant_id.as_str(), query.bind(i64::from(limit))).await?;
+        rows.iter().map(hold).collect()
+    }
+
+    async fn hold(&self, tenant_id: &TenantId, id: &HoldId) -> Result<Option<HoldRow>, StorageError> {
+        let sql = "-- postgres: subject.hold\nSELECT * FROM legal_holds WHERE tenant_id = $1 AND hold_id = $2";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str());
+        self.rest.rows(tenant_id.as_str(), query).await?.first().map(hold).transpose()
+    }
+}
+
+fn place(row: &PgRow) -> Result<Place, StorageError> {
+    Ok([text(row, "k1")?, text(row, "k2")?, text(row, "k3")?])
+}
+
+fn found(row: &PgRow) -> Result<Option<Found>, StorageError> {
+    let optional = |column: &str| row.try_get::<Option<String>, _>(column).map_err(failed);
+    let Some(body) = optional("body")? else { return Ok(None) };
+    Ok(Some(Found {
+        place: place(row)?,
+        conversation_id: optional("conversation_id")?,
+        actor_id: optional("actor_id")?,
+        context_id: optional("context_id")?,
+        body,
+    }))
+}

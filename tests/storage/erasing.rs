@@ -1,0 +1,133 @@
+//! An erasure that ends anywhere, as if its process had been killed, is finished by asking again with the same key.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cscp::domain::id::{Ids, PrincipalId};
+use cscp::domain::operation::{CredentialKind, Operation, PutPrincipal};
+use cscp::domain::principal::{Alias, AliasKind, PrincipalKind};
+use cscp::packs::PackSource;
+use cscp::service::privacy::{Erase, Erased, Selector};
+use cscp::service::{Caller, Service, ServiceError, verify_tenant};
+use cscp::storage::committer::Limits;
+use cscp::storage::{Scope, Store};
+use cscp::system::SystemEntropy;
+use serde_json::json;
+
+use crate::doubt::{Cut, Fate};
+use crate::harness::House;
+use crate::meddled::Meddled;
+
+const NUMBER: &str = "+5511900000017";
+/// What marks everything of the person's own.
+const MARK: &str = "CANARY7f3a";
+
+fn alias() -> Alias {
+    Alias { kind: AliasKind::Phone, value: NUMBER.to_owned() }
+}
+
+/// Somebody with two conversations and a registration, and somebody else in whose conversation they are named.
+async fn house() -> House {
+    let house = House::new().await;
+    let registration = PutPrincipal {
+        principal_id: PrincipalId::new(MARK).unwrap(),
+        kind: PrincipalKind::Person,
+        roles: Vec::new(),
+        person_id: None,
+        aliases: vec![alias()],
+        maturity: None,
+        locale: None,
+        if_revision: None,
+    };
+    house.answer(Operation::PutPrincipal(registration)).await.unwrap();
+    for n in 0..2 {
+        let conversation = format!("chat-{n}");
+        let said = |text: &str| json!({"actor_id": MARK, "conversation_id": conversation, "text": text});
+        let first = house.message(&format!("wamid.{MARK}.{n}"), &said("hello there"));
+        let context_id = house.context_of(first).await;
+        let command = format!("{MARK}-{n}");
+        let (_, buttons) = house.ask(&context_id, &command).await;
+        let mut tap = said("Yes");
+        tap["button_id"] = json!(buttons[0]);
+        house.post(&format!("wamid.{MARK}.yes.{n}"), tap).await;
+        house.answer(House::bind(&context_id, &command, "one")).await.unwrap();
+    }
+    let mut about = house.message("wamid.other", &json!({"actor_id": "bob", "conversation_id": "bobs", "text": "hi"}));
+    about.extensions.insert("friend".to_owned(), json!(NUMBER));
+    house.answer(Operation::Ingest(Box::new(about))).await.unwrap();
+    house
+}
+
+fn service(house: &House, store: Arc<dyn Store>) -> (Service, Caller) {
+    let committer = House::committer_over(Arc::clone(&store), Limits::default(), 5_000_000);
+    let rules = Arc::new(PackSource::Shipped.load().unwrap());
+    let clock = Arc::<crate::harness::ManualClock>::clone(&house.clock);
+    let service = Service::new(store, committer, rules, clock, Box::new(SystemEntropy));
+    let mut source = SystemEntropy;
+    let caller = Caller {
+        tenant: Arc::clone(&house.tenant),
+        key_id: Ids::new(house.tenant.created_at, &mut source).key(),
+        kind: CredentialKind::Admin,
+        scopes: BTreeSet::from(Scope::ALL),
+        principal_id: None,
+    };
+    (service, caller)
+}
+
+async fn erase(house: &House, store: Arc<dyn Store>) -> Result<Erased, ServiceError> {
+    let (service, caller) = service(house, store);
+    let named = json!({"alias": {"kind": "phone", "value": NUMBER}});
+    let asked = Erase { selector: Selector::Alias(alias()), named, key: "one-key".to_owned(), reason: None };
+    service.erase_subject(&caller, &asked).await
+}
+
+/// Rows that name the person.
+async fn left(house: &House) -> Vec<String> {
+    let rows = crate::rows::rows(&house.place).await.into_iter();
+    let traces = [MARK, "5511900000017", "chat-0", "chat-1"];
+    rows.filter(|row| traces.iter().any(|trace| row.contains(trace))).collect()
+}
+
+async fn sound(house: &House) -> u64 {
+    let report = verify_tenant(house.store.as_ref(), &house.tenant.tenant_id).await.unwrap();
+    assert!(report.is_sound(), "{report:?}");
+    report.erased
+}
+
+/// A store that ends at its so-and-so-manieth transaction and answers nothing from then on.
+fn ending(house: &House, at: u64, fate: Fate) -> Arc<dyn Store> {
+    let begun = AtomicU64::new(0);
+    Meddled::store(&house.store, move |_, inner| {
+        let number = begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let fate = match number.cmp(&at) {
+            std::cmp::Ordering::Less => None,
+            std::cmp::Ordering::Equal => Some(fate),
+            std::cmp::Ordering::Greater => Some(Fate::NeverArrived),
+        };
+        Box::new(Cut { inner, fate })
+    })
+}
+
+#[tokio::test]
+async fn an_erasure_that_ends_anywhere_is_finished_by_asking_again() {
+    for fate in [Fate::NeverArrived, Fate::AnswerLost] {
+        let mut ends = 0;
+        for at in 1..50 {
+            let house = house().await;
+            assert!(left(&house).await.len() > 20);
+            if erase(&house, ending(&house, at, fate)).await.is_ok() {
+                break;
+            }
+            ends += 1;
+            sound(&house).await;
+            let erased = erase(&house, Arc::clone(&house.store)).await.unwrap();
+            assert_eq!(left(&house).await, [""; 0], "{fate:?} at {at}");
+            assert!(sound(&house).await > 10);
+            assert_eq!(erased.shown.state, "completed");
+            assert!(erased.shown.counts.get("conversations") == Some(&2), "{fate:?} at {at}: {:?}", erased.shown);
+            assert!(erased.shown.counts.get("principals") == Some(&1), "{fate:?} at {at}: {:?}", erased.shown);
+        }
+        assert!(ends > 4, "there are several transactions: {ends}");
+    }
+}

@@ -129,11 +129,11 @@ impl Service {
     }
 }
 
-fn is_raw(caller: &Caller) -> bool {
+pub(super) fn is_raw(caller: &Caller) -> bool {
     caller.scopes.contains(&Scope::OocRaw)
 }
 
-fn level(caller: &Caller) -> &'static str {
+pub(super) fn level(caller: &Caller) -> &'static str {
     if is_raw(caller) { "raw" } else { "redacted" }
 }
 
@@ -146,7 +146,7 @@ fn shown(caller: &Caller, redactor: &Redactor<'_>) -> RedactionShown {
 }
 
 /// An entry as an artifact, with what this reader may not see covered inside `data`.
-fn covered(entry: &LogEntry, caller: &Caller, redactor: &mut Redactor<'_>) -> Value {
+pub(super) fn covered(entry: &LogEntry, caller: &Caller, redactor: &mut Redactor<'_>) -> Value {
     let mut artifact = artifact(entry, &caller.tenant.environment);
     let of_a_space = artifact.get("space_id").is_some();
     if let Some(data) = artifact.get_mut("data") {
@@ -156,7 +156,7 @@ fn covered(entry: &LogEntry, caller: &Caller, redactor: &mut Redactor<'_>) -> Va
 }
 
 /// Covers, at every depth, what callers wrote: slots, targets, reports, extensions, external names of people.
-fn cover(value: &mut Value, redactor: &mut Redactor<'_>) {
+pub(super) fn cover(value: &mut Value, redactor: &mut Redactor<'_>) {
     match value {
         Value::Object(members) => {
             let copied = copied_slot(members);

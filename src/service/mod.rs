@@ -5,9 +5,13 @@ mod access;
 mod credentials;
 pub mod evidence;
 pub mod explanation;
+pub mod exporting;
 pub mod ooc;
 mod policies;
+pub mod privacy;
 mod reading;
+mod replaying;
+pub mod retention;
 pub mod spaces;
 mod sweeping;
 pub mod transparency;
@@ -25,7 +29,8 @@ pub use policies::{
     withdraw_policies,
 };
 pub use reading::{ContextView, ItemView};
-pub use verifying::{TenantReport, TreeFault, TreeReport, verify_tenant};
+pub use replaying::{Difference, How, Progress, ReplayReport, covered, replay_tenant};
+pub use verifying::{BundleCheck, TenantReport, TreeFault, TreeReport, check_checkpoint, verify_tenant};
 
 use self::transparency::Transparency;
 use crate::domain::canonical::{Digest, Purpose, keyed};
@@ -103,6 +108,15 @@ pub enum ServiceError {
     /// The entry is not in a signed tree yet.
     #[error("the entry waits for its place in the log's next checkpoint; ask again in a second")]
     NotInLogYet,
+    /// Something of it is under a legal hold.
+    #[error("a legal hold forbids to erase this; lift the hold first, or leave it")]
+    LegalHold,
+    /// An external name that several principals share.
+    #[error("several principals share this external name, and are not known to be one person: name one of them")]
+    SubjectAmbiguous,
+    /// The `Idempotency-Key` of an erasure tells about whom it is.
+    #[error("the Idempotency-Key of an erasure must not name the person: send a random one")]
+    KeyNamesSubject,
     /// The detail asked for is more than credential, role and policy allow.
     #[error("neither more detail nor this query is allowed for this credential, this viewer's role and this policy")]
     DetailNotAllowed,
@@ -170,6 +184,8 @@ pub struct Service {
     entropy: Arc<Mutex<Box<dyn Entropy>>>,
     permissions: Arc<dyn spaces::Permissions>,
     log: Arc<Transparency>,
+    /// Whose turn it is to erase.
+    erasing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl std::fmt::Debug for Service {
@@ -193,7 +209,8 @@ impl Service {
         let permissions = Arc::new(spaces::OverHttp::new());
         let unsigned = Transparency::new(Arc::clone(&store), Arc::clone(&clock), None, Arc::new(transparency::NoGuard));
         let log = Arc::new(unsigned);
-        Self { store, committer, rules, policies, clock, credentials, entropy, permissions, log }
+        let erasing = Arc::default();
+        Self { store, committer, rules, policies, clock, credentials, entropy, permissions, log, erasing }
     }
 
     /// With this transparency log instead of one that signs nothing.

@@ -1,4 +1,4 @@
-//! The sweeper: makes due deadlines durable in time, and forgets rows that have served theirs.
+//! The sweeper: makes due deadlines durable in time. What has served its time goes by [`super::retention`].
 //!
 //! It decides nothing. It asks which conversations have something due and submits an ordinary operation for each;
 //! the decision expires what is due under the lock, exactly as it would when the next message came. Of several servers
@@ -15,8 +15,8 @@ use crate::storage::committer::Submission;
 
 /// Conversations looked at in one round.
 const ROUND: u32 = 500;
-/// Rows forgotten in one round.
-const FORGET: u32 = 1_000;
+/// Contexts put off in one round.
+const POSTPONE: u32 = 1_000;
 /// Between two rounds that found little.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The lease of whoever sweeps.
@@ -30,9 +30,8 @@ impl Service {
     /// One round: how many conversations had something due.
     pub async fn sweep_once(&self) -> Result<usize, ServiceError> {
         let now = self.now();
-        // Rows are forgotten whatever becomes of the rest.
-        self.store.forget_requests(now, FORGET).await?;
-        self.store.postpone(now, FORGET).await?;
+        self.store.postpone(now, POSTPONE).await?;
+        self.store.forget_erasure_keys(now, POSTPONE).await?;
         let due = self.store.due(now, ROUND).await?;
         metrics::gauge!("cscp_due_conversations").set(f64::from(u32::try_from(due.len()).unwrap_or(ROUND)));
         let mut swept = 0;

@@ -14,14 +14,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use guard::{Guard, GuardError, NoGuard, Signed};
+pub(super) use proofs::broken;
 pub use proofs::{CheckpointShown, ConsistencyShown, InclusionShown};
 pub use signing::Signer;
 
 use crate::domain::id::TenantId;
 use crate::domain::time::Clock;
-use crate::evidence::note::NoteError;
+use crate::evidence::note::{self, NoteError};
 use crate::evidence::tree::TreeError;
-use crate::storage::{StorageError, Store};
+use crate::storage::{StorageError, Store, Tenant};
 
 /// Why a checkpoint is not signed. Each stays until somebody looks into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -58,7 +59,7 @@ pub enum LogError {
 pub struct Transparency {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    signer: Option<Signer>,
+    pub(super) signer: Option<Signer>,
     guard: Arc<dyn Guard>,
     refused: Mutex<BTreeMap<TenantId, Refusal>>,
     /// Whom the last round ended with, so that the next one goes on with the others.
@@ -88,6 +89,12 @@ impl Transparency {
     #[must_use]
     pub fn refused(&self) -> BTreeMap<TenantId, Refusal> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Signs a text as the tenant's log does, with every key it signs with; none if there is none.
+    pub fn sign_text(&self, tenant: &Tenant, text: &str) -> Result<Option<String>, NoteError> {
+        let Some(signer) = &self.signer else { return Ok(None) };
+        note::sign(text, &signer.keys(&signer.origin(tenant))?).map(Some)
     }
 
     /// Asks the guard where waiting for a disk keeps nobody else waiting.

@@ -72,7 +72,7 @@ fn shown(proof: &[Digest]) -> Vec<String> {
 }
 
 /// A stored tree from which no proof can be made is not the tree that was written.
-fn broken(error: TreeError) -> ServiceError {
+pub(in crate::service) fn broken(error: TreeError) -> ServiceError {
     tracing::error!(log.error = %error, "the stored tree gives no proof");
     ServiceError::Internal
 }

@@ -1,13 +1,19 @@
 //! Verifying what is stored: every chain of a tenant, re-derived entry by entry, and the tree over all of them.
 
+mod bundle;
+mod kept;
 mod tree;
 
+pub use bundle::BundleCheck;
+pub use kept::check_checkpoint;
 pub use tree::{TreeFault, TreeReport};
 
+use crate::domain::canonical::canonical;
 use crate::domain::event::Event;
 use crate::domain::id::TenantId;
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, Logged, Payload};
+use crate::evidence::erasures::Erasures;
 use crate::evidence::verify::{Broken, ChainCheck, Fault};
 use crate::storage::{StorageError, Store};
 
@@ -40,9 +46,10 @@ impl TenantReport {
     }
 }
 
-/// Follows every stream of a tenant to its head.
+/// Follows every stream of a tenant to its head. The disposal stream comes first: it says what was erased.
 pub async fn verify_tenant(store: &dyn Store, tenant_id: &TenantId) -> Result<TenantReport, StorageError> {
     let mut report = TenantReport::default();
+    let erasures = erasures(store, tenant_id).await?;
     let mut after = None;
     loop {
         let heads = store.heads(tenant_id, after.as_ref(), PAGE).await?;
@@ -54,7 +61,8 @@ pub async fn verify_tenant(store: &dyn Store, tenant_id: &TenantId) -> Result<Te
         for head in heads {
             report.streams += 1;
             let mut chain = ChainCheck::new(tenant_id.as_str(), head.stream_id.clone());
-            let followed = follow(store, tenant_id, &mut chain, head.seq).await?;
+            let mut check = |chain: &mut ChainCheck, entry: &LogEntry| chain.next(entry, &erasures);
+            let followed = follow(store, tenant_id, &mut chain, head.seq, &mut check).await?;
             let whole = followed.and_then(|()| chain.finish(head.seq, &head.hash));
             report.entries += chain.entries;
             report.erased += chain.erased;
@@ -66,11 +74,31 @@ pub async fn verify_tenant(store: &dyn Store, tenant_id: &TenantId) -> Result<Te
     }
 }
 
+/// What the record says was erased. A disposal stream that does not hold is reported when its turn comes, and explains
+/// nothing.
+async fn erasures(store: &dyn Store, tenant_id: &TenantId) -> Result<Erasures, StorageError> {
+    let mut erasures = Erasures::default();
+    let Some(head) = store.disposal_head(tenant_id).await? else { return Ok(erasures) };
+    let mut chain = ChainCheck::new(tenant_id.as_str(), head.stream_id.clone());
+    let mut learn = |chain: &mut ChainCheck, entry: &LogEntry| {
+        chain.next(entry, &Erasures::default())?;
+        erasures.learn(entry);
+        Ok(())
+    };
+    let followed = follow(store, tenant_id, &mut chain, head.seq, &mut learn).await?;
+    let whole = followed.and_then(|()| chain.finish(head.seq, &head.hash));
+    Ok(if whole.is_ok() { erasures } else { Erasures::default() })
+}
+
+/// How the next entry of a chain is checked.
+type Check<'a> = dyn FnMut(&mut ChainCheck, &LogEntry) -> Result<(), Broken> + Send + 'a;
+
 async fn follow(
     store: &dyn Store,
     tenant_id: &TenantId,
     chain: &mut ChainCheck,
     last: u64,
+    check: &mut Check<'_>,
 ) -> Result<Result<(), Broken>, StorageError> {
     let stream_id = chain.stream_id().clone();
     let mut after = 0;
@@ -80,7 +108,7 @@ async fn follow(
         after = newest.header.seq;
         // What was appended since the head was read is none of its business: a live server goes on.
         for entry in entries.iter().filter(|entry| entry.header.seq <= last) {
-            if let Err(broken) = chain.next(entry) {
+            if let Err(broken) = check(chain, entry) {
                 return Ok(Err(broken));
             }
             if !frame_stands(store, tenant_id, entry).await? {
@@ -104,5 +132,7 @@ async fn frame_stands(store: &dyn Store, tenant_id: &TenantId, entry: &LogEntry)
         return Ok(false);
     };
     let stored = store.frame(tenant_id, &frame.context_frame_id).await?;
-    Ok(stored == Some(StoredFrame { frame, salt, context_hash }))
+    // As they are hashed: 1.0 and 1 are one number, and the log has the shorter one.
+    let captured = canonical(&StoredFrame { frame, salt, context_hash });
+    Ok(stored.is_some_and(|stored| canonical(&stored) == captured))
 }

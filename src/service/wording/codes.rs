@@ -187,6 +187,7 @@ pub(in crate::service) fn reason(reason: Reason) -> Words {
         Reason::ReactionRemoved => ["a reaction was taken away", "se quitó una reacción", "uma reação foi retirada"],
         Reason::EditRecorded => ["an edit changes no answer", "una edición no cambia respuestas", "uma edição não muda respostas"],
         Reason::RevokeRecorded => ["a deletion changes no answer", "un borrado no cambia respuestas", "uma exclusão não muda respostas"],
+        Reason::Erased => ["what it belonged to was erased", "se borró aquello a lo que pertenecía", "aquilo a que pertencia foi apagado"],
         Reason::IdentityNews => ["the person's identity changed", "cambió la identidad de la persona", "mudou a identidade da pessoa"],
         Reason::QuestionRegistered => ["it is a question of the system", "es una pregunta del sistema", "é uma pergunta do sistema"],
         Reason::PromptRegistered => ["it puts the same question again", "repite la misma pregunta", "repete a mesma pergunta"],

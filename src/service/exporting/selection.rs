@@ -1,0 +1,197 @@
+//! Which entries a bundle holds, and where they are found.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde::Serialize;
+
+use super::{Caller, PAGE, Service, ServiceError};
+use crate::domain::event::StreamKey;
+use crate::domain::id::{CommandId, ContextId, ConversationId, PrincipalId, SpaceId, StreamId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::evidence::bundle::Coverage;
+use crate::evidence::entry::LogEntry;
+use crate::storage::{ContextQuery, EvidenceQuery, Position, StorageError, Store};
+
+/// Which payloads go into a bundle as they were hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Payloads {
+    /// Those of which this reader may see everything.
+    #[default]
+    Visible,
+    /// All of them, with the keys and salts in them: whoever has those can test guesses of what was not stored.
+    Full,
+}
+
+/// What goes into a bundle: all of the log, or what is about one thing, or of some time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Selection {
+    /// About this command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_id: Option<CommandId>,
+    /// About this context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<ContextId>,
+    /// This conversation's chain, and what else is about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    /// This principal's chain, and those of the conversations in which it has a context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor_id: Option<PrincipalId>,
+    /// This fact space's chain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fact_space: Option<SpaceId>,
+    /// From this instant on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Timestamp>,
+    /// Before this instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// Which payloads.
+    pub payloads: Payloads,
+    /// The size of an older tree that is to be shown to be the beginning of the checkpoint's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consistent_from: Option<u64>,
+}
+
+impl Selection {
+    fn has_window(&self) -> bool {
+        self.from.is_some() || self.until.is_some()
+    }
+
+    fn is_in_window(&self, at: Timestamp) -> bool {
+        self.from.is_none_or(|from| at >= from) && self.until.is_none_or(|until| at < until)
+    }
+}
+
+/// Where the entries of a bundle are found, one after the other.
+pub(super) struct Plan {
+    pub(super) coverage: Coverage,
+    pub(super) sources: VecDeque<Source>,
+}
+
+/// Where entries are found.
+pub(super) enum Source {
+    /// In the tree, leaf by leaf.
+    Leaves {
+        /// The next leaf.
+        next: u64,
+    },
+    /// In one chain.
+    Stream {
+        /// Which.
+        stream_id: StreamId,
+        /// The last one that was read.
+        after: u64,
+        /// Of what was asked for only the time counts.
+        selection: Box<Selection>,
+    },
+    /// By what they are about, chains left out that come as a whole.
+    About {
+        /// What.
+        query: Box<EvidenceQuery>,
+        /// Chains that come as a whole.
+        but: BTreeSet<StreamId>,
+    },
+}
+
+impl Source {
+    /// The next entries, and whether there may be more.
+    pub(super) async fn next(
+        &mut self,
+        store: &dyn Store,
+        tenant_id: &TenantId,
+        limit: u32,
+    ) -> Result<(Vec<LogEntry>, bool), StorageError> {
+        match self {
+            Self::Leaves { .. } => Ok((Vec::new(), false)),
+            Self::Stream { stream_id, after, selection } => {
+                let mut entries = store.stream(tenant_id, stream_id, *after, limit).await?;
+                let Some(last) = entries.last() else { return Ok((entries, false)) };
+                *after = last.header.seq;
+                entries.retain(|entry| selection.is_in_window(entry.header.at));
+                Ok((entries, true))
+            }
+            Self::About { query, but } => {
+                let page = store.entries(tenant_id, query).await?;
+                let more = page.next.is_some();
+                query.after = page.next;
+                let own = page.items.into_iter().filter(|entry| !but.contains(&entry.header.stream_id));
+                Ok((own.collect(), more))
+            }
+        }
+    }
+}
+
+impl Service {
+    pub(super) async fn plan(&self, caller: &Caller, selection: &Selection) -> Result<Plan, ServiceError> {
+        let about = EvidenceQuery {
+            command_id: selection.command_id.clone(),
+            context_id: selection.context_id.clone(),
+            conversation_id: selection.conversation_id.clone(),
+            space_id: selection.fact_space.clone(),
+            from: selection.from,
+            until: selection.until,
+            limit: PAGE,
+            ..EvidenceQuery::default()
+        };
+        let streams = self.whole_streams(caller, selection).await?;
+        let is_about =
+            selection.command_id.is_some() || selection.context_id.is_some() || selection.conversation_id.is_some();
+        let nothing_named = !is_about && selection.actor_id.is_none() && selection.fact_space.is_none();
+        if nothing_named && !selection.has_window() {
+            return Ok(Plan::new(Coverage::Whole, [Source::Leaves { next: 0 }]));
+        }
+        let coverage = if streams.is_empty() || selection.has_window() {
+            Coverage::Selection
+        } else {
+            Coverage::Streams { stream_ids: streams.clone() }
+        };
+        let chain = |stream_id: &StreamId| Source::Stream {
+            stream_id: stream_id.clone(),
+            after: 0,
+            selection: Box::new(selection.clone()),
+        };
+        let mut sources: Vec<Source> = streams.iter().map(chain).collect();
+        if is_about || nothing_named {
+            sources.push(Source::About { query: Box::new(about), but: streams.into_iter().collect() });
+        }
+        Ok(Plan::new(coverage, sources))
+    }
+
+    /// The chains that come as a whole.
+    async fn whole_streams(&self, caller: &Caller, selection: &Selection) -> Result<Vec<StreamId>, ServiceError> {
+        let mut keys = Vec::new();
+        keys.extend(selection.conversation_id.clone().map(StreamKey::Conversation));
+        keys.extend(selection.fact_space.clone().map(StreamKey::FactSpace));
+        if let Some(actor_id) = &selection.actor_id {
+            keys.push(StreamKey::Principal(actor_id.clone()));
+            let conversations = self.conversations_of(caller, actor_id).await?;
+            keys.extend(conversations.into_iter().map(StreamKey::Conversation));
+        }
+        let mut streams = Vec::new();
+        for key in keys {
+            streams.extend(self.store.stream_of(&caller.tenant.tenant_id, &key).await?);
+        }
+        Ok(streams)
+    }
+
+    async fn conversations_of(
+        &self,
+        caller: &Caller,
+        actor_id: &PrincipalId,
+    ) -> Result<BTreeSet<ConversationId>, ServiceError> {
+        let mut found = BTreeSet::new();
+        let mut after: Option<Position> = None;
+        loop {
+            let query =
+                ContextQuery { actor_id: Some(actor_id.clone()), after, limit: PAGE, ..ContextQuery::default() };
+            let page = self.store.contexts(&caller.tenant.tenant_id, &query).await?;
+            found.extend(page.items.into_iter().map(|context| context.conversation_id));
+            after = page.next;
+            if after.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Everything that is held about somebody, page by page.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::super::{Caller, Service, ServiceError};
+use super::Selector;
+use super::subject::Subject;
+use crate::evidence::artifact::without_secrets;
+use crate::storage::{Found, Place, Table};
+
+/// Records looked through for one page: a page takes no longer than that, and may hold nothing.
+const LOOKED_AT: u32 = 1_000;
+
+/// In which order tables are shown.
+const ORDER: [Table; 9] = [
+    Table::Principals,
+    Table::Contexts,
+    Table::Items,
+    Table::Commands,
+    Table::Frames,
+    Table::Messages,
+    Table::SpaceRecords,
+    Table::Claims,
+    Table::LogPayloads,
+];
+
+/// Where a page begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportPlace {
+    table: usize,
+    after: Option<Place>,
+}
+
+/// A record about somebody.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Exported {
+    /// What it is.
+    pub kind: &'static str,
+    /// What it says, without secrets of the server.
+    pub record: Value,
+}
+
+/// A page of an export.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Export {
+    /// The records.
+    pub items: Vec<Exported>,
+    /// Where the next page begins; none at the end.
+    pub next: Option<ExportPlace>,
+}
+
+impl Service {
+    /// Everything that is held about somebody, page by page, in bounded memory. Whoever looks records it.
+    pub async fn export_subject(
+        &self,
+        caller: &Caller,
+        selector: &Selector,
+        from: ExportPlace,
+    ) -> Result<Export, ServiceError> {
+        let tenant_id = &caller.tenant.tenant_id;
+        let subject = self.subject(tenant_id, selector).await?;
+        let Some(table) = ORDER.get(from.table).copied() else { return Ok(Export { items: Vec::new(), next: None }) };
+        let needles = subject.identifiers.needles();
+        if needles.is_empty() {
+            return Ok(Export { items: Vec::new(), next: None });
+        }
+        let page = self.store.search(tenant_id, table, &needles, from.after.as_ref(), LOOKED_AT).await?;
+        let items = page.found.into_iter().filter_map(|found| exported(table, &found, &subject)).collect();
+        let next = match page.next {
+            Some(after) => Some(ExportPlace { table: from.table, after: Some(after) }),
+            None if from.table + 1 < ORDER.len() => Some(ExportPlace { table: from.table + 1, after: None }),
+            None => None,
+        };
+        Ok(Export { items, next })
+    }
+}
+
+fn exported(table: Table, found: &Found, subject: &Subject) -> Option<Exported> {
+    let record: Value = serde_json::from_str(&found.body).ok()?;
+    let named = subject.identifiers.occur_in(&record) || found.place.iter().any(|part| subject.identifiers.name(part));
+    named.then(|| Exported { kind: table.word(), record: without_secrets(record) })
+}

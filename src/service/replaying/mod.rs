@@ -1,0 +1,193 @@
+//! Replaying the log: every stream folded into fresh projections, and those compared with the rows that are there.
+//!
+//! The fold is the one that decisions use ([`World::apply`](crate::domain::world::World::apply),
+//! [`Space::apply`](crate::state_layer::space::Space::apply)). Nothing is written. A live server may go on writing: a
+//! stream is read to its end, its rows are read, and if it has grown meanwhile, it is read on and its rows are read again.
+//! What differs in a stream that stands still is looked at once more from the beginning, because payloads and rows can be
+//! erased without an entry in that stream.
+
+mod compare;
+mod projection;
+mod report;
+mod rows;
+mod space;
+mod unfounded;
+
+pub use compare::covered;
+pub use report::{Difference, How, ReplayReport};
+
+use self::projection::Projection;
+use super::privacy::pseudonym;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::disposal::{DisposalEvent, ErasureCause};
+use crate::domain::event::StreamKey;
+use crate::domain::id::{StreamId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::storage::{LiveRow, LiveTable, StorageError, Store, Tenant};
+
+/// Entries and rows read at once; memory does not grow with the log.
+const PAGE: u32 = 500;
+/// Rows looked up at once.
+const CHUNK: usize = 200;
+/// So often a stream that keeps growing is read on before it is given up.
+const TRIES: usize = 8;
+/// How far the clocks of those who delete messages may be ahead of this one, in seconds.
+const CLOCKS_APART: u32 = 300;
+
+/// How far a replay has come: called after each page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Entries folded so far.
+    pub folded: u64,
+    /// Entries that there were at the beginning.
+    pub entries: u64,
+}
+
+/// Folds every stream of a tenant and compares what follows from it with the rows that are there. `now` is the present:
+/// messages whose time is over may be gone.
+pub async fn replay_tenant(
+    store: &dyn Store,
+    tenant: &Tenant,
+    now: Timestamp,
+    told: &mut (dyn FnMut(Progress) + Send),
+) -> Result<ReplayReport, StorageError> {
+    let disposed = disposed(store, &tenant.tenant_id).await?;
+    let replay = Replay { store, tenant, now, entries: store.entry_count(&tenant.tenant_id).await?, disposed };
+    let mut report = ReplayReport::default();
+    let mut after: Option<StreamId> = None;
+    loop {
+        let streams = store.streams(&tenant.tenant_id, after.as_ref(), PAGE).await?;
+        let Some((_, last)) = streams.last() else { break };
+        after = Some(last.stream_id.clone());
+        for (key, head) in streams {
+            let part = replay.stream(key, head.stream_id, report.entries, told).await?;
+            report.join(part);
+        }
+    }
+    let part = replay.unfounded(&report.differences).await?;
+    report.join(part);
+    report.settle(&replay.disposed.rows);
+    Ok(report)
+}
+
+/// What was erased, as the tenant's disposal stream says.
+#[derive(Debug, Default)]
+struct Disposed {
+    /// How many rows of each table.
+    rows: BTreeMap<LiveTable, u64>,
+    /// What stands where somebody was named.
+    pseudonyms: BTreeSet<String>,
+}
+
+async fn disposed(store: &dyn Store, tenant_id: &TenantId) -> Result<Disposed, StorageError> {
+    let mut sums = Disposed::default();
+    let Some(head) = store.disposal_head(tenant_id).await? else { return Ok(sums) };
+    let mut after = 0;
+    loop {
+        let entries = store.stream(tenant_id, &head.stream_id, after, PAGE).await?;
+        let Some(last) = entries.last() else { return Ok(sums) };
+        after = last.header.seq;
+        for body in entries.iter().filter_map(|entry| entry.body.as_ref()) {
+            let event = projection::event_of(&body.payload);
+            let Some(DisposalEvent::RecordsErased { cause, counts, .. }) = event else { continue };
+            for (table, count) in counts.iter().filter_map(|(kind, count)| Some((table_of(kind)?, count))) {
+                *sums.rows.entry(table).or_default() += count;
+            }
+            if let ErasureCause::Subject { erasure_id } = cause {
+                sums.pseudonyms.insert(pseudonym(&erasure_id));
+            }
+        }
+    }
+}
+
+/// The table that a kind of erased record stood in.
+fn table_of(kind: &str) -> Option<LiveTable> {
+    Some(match kind {
+        "conversations" => LiveTable::Conversations,
+        "contexts" => LiveTable::Contexts,
+        "items" => LiveTable::Items,
+        "prompts" => LiveTable::ItemPrompts,
+        "commands" => LiveTable::Commands,
+        "messages" | "tombstones" => LiveTable::Messages,
+        "principals" => LiveTable::Principals,
+        "aliases" => LiveTable::PrincipalAliases,
+        "roles" => LiveTable::PrincipalRoles,
+        "frames" => LiveTable::Frames,
+        "space_records" => LiveTable::SpaceRecords,
+        _ => return None,
+    })
+}
+
+/// A replay under way.
+struct Replay<'a> {
+    store: &'a dyn Store,
+    tenant: &'a Tenant,
+    now: Timestamp,
+    entries: u64,
+    disposed: Disposed,
+}
+
+impl Replay<'_> {
+    async fn stream(
+        &self,
+        key: StreamKey,
+        stream_id: StreamId,
+        before: u64,
+        told: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<ReplayReport, StorageError> {
+        let fresh = || Projection::new(&self.tenant.tenant_id, self.tenant.key, key.clone(), stream_id.clone());
+        let mut projection = fresh();
+        let mut again = false;
+        self.read_on(&mut projection, before, told).await?;
+        for _ in 0..TRIES {
+            let mut found = match projection.key {
+                StreamKey::Conversation(_) | StreamKey::Principal(_) => self.compare_core(&projection).await?,
+                StreamKey::FactSpace(_) => self.compare_space(&projection).await?,
+                StreamKey::Access(_) | StreamKey::Disposal => ReplayReport::default(),
+            };
+            if self.read_on(&mut projection, before, told).await? {
+                continue;
+            }
+            projection.faults.iter().cloned().for_each(|fault| found.add(fault));
+            if found.is_clean() || again {
+                (found.streams, found.entries, found.erased) = (1, projection.seq, projection.erased);
+                return Ok(found);
+            }
+            again = true;
+            projection = fresh();
+            self.read_on(&mut projection, before, told).await?;
+        }
+        let restless = vec![projection.stream_id.clone()];
+        let (entries, erased) = (projection.seq, projection.erased);
+        Ok(ReplayReport { streams: 1, entries, erased, restless, ..ReplayReport::default() })
+    }
+
+    /// Folds what a stream has more than was folded; whether there was anything.
+    async fn read_on(
+        &self,
+        projection: &mut Projection,
+        before: u64,
+        told: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<bool, StorageError> {
+        let mut any = false;
+        loop {
+            let (tenant_id, stream_id) = (&self.tenant.tenant_id, &projection.stream_id);
+            let entries = self.store.stream(tenant_id, stream_id, projection.seq, PAGE).await?;
+            any |= !entries.is_empty();
+            for entry in &entries {
+                projection.take(entry);
+            }
+            told(Progress { folded: before.saturating_add(projection.seq), entries: self.entries });
+            if entries.len() < PAGE as usize {
+                return Ok(any);
+            }
+        }
+    }
+}
+
+/// Whether a message's time is over, so that it may have been deleted.
+fn is_forgotten(message: &LiveRow, now: Timestamp) -> bool {
+    let keep_until = message.columns.get("keep_until").and_then(serde_json::Value::as_i64);
+    keep_until.is_some_and(|keep_until| keep_until <= now.plus_seconds(CLOCKS_APART).as_micros())
+}

@@ -1,0 +1,167 @@
+//! The rows of conversations and principals against what their streams say.
+
+use std::collections::BTreeMap;
+
+use super::compare::difference;
+use super::projection::{Projection, State};
+use super::report::{How, ReplayReport};
+use super::{CHUNK, Replay, is_forgotten};
+use crate::domain::event::StreamKey;
+use crate::domain::world::World;
+use crate::storage::{LiveRow, LiveTable, Row, SpaceRowKind, StorageError};
+
+/// What follows from conversations and principals.
+const TABLES: [LiveTable; 8] = [
+    LiveTable::Conversations,
+    LiveTable::Contexts,
+    LiveTable::Items,
+    LiveTable::ItemPrompts,
+    LiveTable::Commands,
+    LiveTable::Messages,
+    LiveTable::Principals,
+    LiveTable::Frames,
+];
+
+/// Rows of core tables have no kinds.
+const ANY: SpaceRowKind = SpaceRowKind::Space;
+
+/// A row as it should be, and the row whose entries decide about it.
+struct Derived {
+    row: LiveRow,
+    by: (LiveTable, String),
+}
+
+impl Derived {
+    fn of(row: &Row) -> Self {
+        let row = LiveRow::of(row);
+        Self { by: (row.table, row.id.clone()), row }
+    }
+}
+
+/// The rows of a table that follow from a world, one by one.
+fn derived(world: &World, table: LiveTable) -> Box<dyn Iterator<Item = Derived> + Send + '_> {
+    match table {
+        LiveTable::Conversations => Box::new(
+            world.conversations.iter().map(|(id, told)| Derived::of(&Row::Conversation(id.clone(), told.clone()))),
+        ),
+        LiveTable::Contexts => Box::new(world.contexts.values().map(|row| Derived::of(&Row::Context(row.clone())))),
+        LiveTable::Items => Box::new(world.items.values().map(|row| Derived::of(&Row::Item(row.clone())))),
+        LiveTable::ItemPrompts => Box::new(world.items.values().flat_map(|item| {
+            let prompts = item.prompts.iter().filter_map(|prompt| prompt.message_id.as_ref());
+            prompts.map(|message_id| Derived {
+                row: LiveRow::of_prompt(message_id.as_str(), item.item_id.as_str()),
+                by: (LiveTable::Items, item.item_id.to_string()),
+            })
+        })),
+        LiveTable::Commands => Box::new(world.commands.values().map(|row| Derived::of(&Row::Command(row.clone())))),
+        LiveTable::Messages => Box::new(world.messages.values().map(|row| Derived::of(&Row::Message(row.clone())))),
+        LiveTable::Principals => {
+            Box::new(world.principals.values().map(|row| Derived::of(&Row::Principal(row.clone()))))
+        }
+        LiveTable::Frames => Box::new(world.frames.values().map(|row| Derived::of(&Row::Frame(row.clone())))),
+        LiveTable::PrincipalAliases | LiveTable::PrincipalRoles | LiveTable::SpaceRecords => {
+            Box::new(std::iter::empty())
+        }
+    }
+}
+
+impl Replay<'_> {
+    /// Looks up every row that a conversation's or a principal's stream made.
+    pub(super) async fn compare_core(&self, projection: &Projection) -> Result<ReplayReport, StorageError> {
+        let mut report = ReplayReport::default();
+        let State::World(world) = &projection.state else { return Ok(report) };
+        for table in TABLES {
+            let mut rows = derived(world, table);
+            loop {
+                let chunk: Vec<Derived> = rows.by_ref().take(CHUNK).collect();
+                if chunk.is_empty() {
+                    break;
+                }
+                let ids: Vec<String> = chunk.iter().map(|derived| derived.row.id.clone()).collect();
+                let live = self.store.live_rows(&self.tenant.tenant_id, table, &ids).await?;
+                let live: BTreeMap<String, LiveRow> = live.into_iter().map(|row| (row.id.clone(), row)).collect();
+                for derived in chunk {
+                    self.judge(projection, &derived, live.get(&derived.row.id), &mut report);
+                }
+            }
+        }
+        self.own_row(projection, world, &mut report).await?;
+        Ok(report)
+    }
+
+    fn judge(&self, projection: &Projection, derived: &Derived, live: Option<&LiveRow>, report: &mut ReplayReport) {
+        let row = &derived.row;
+        let how = match live {
+            Some(live) => difference(row, live),
+            None => Some(How::Missing),
+        };
+        let Some(how) = how else { return report.add_equal(row.table) };
+        if how == How::Missing && row.table == LiveTable::Messages && is_forgotten(row, self.now) {
+            report.forgotten += 1;
+            return;
+        }
+        let mark = projection.mark(derived.by.0, &derived.by.1);
+        if projection.is_doubtful(row.table, ANY, mark) {
+            return report.add_underivable(row.table);
+        }
+        let by = mark.map(|mark| &mark.artifact_id);
+        report.add(projection.fault(Some(row.table), row.id.clone(), by, how));
+    }
+
+    /// The row that has the stream's own name may be there without an entry that made it.
+    async fn own_row(
+        &self,
+        projection: &Projection,
+        world: &World,
+        report: &mut ReplayReport,
+    ) -> Result<(), StorageError> {
+        let (table, id, derived) = match &projection.key {
+            StreamKey::Conversation(id) => {
+                (LiveTable::Conversations, id.to_string(), world.conversations.contains_key(id))
+            }
+            StreamKey::Principal(id) => (LiveTable::Principals, id.to_string(), world.principals.contains_key(id)),
+            StreamKey::Access(_) | StreamKey::FactSpace(_) | StreamKey::Disposal => return Ok(()),
+        };
+        if derived {
+            return Ok(());
+        }
+        let live = self.store.live_rows(&self.tenant.tenant_id, table, std::slice::from_ref(&id)).await?;
+        if live.is_empty() {
+            return Ok(());
+        }
+        if projection.is_doubtful(table, ANY, None) {
+            report.add_underivable(table);
+        } else {
+            report.add(projection.fault(Some(table), id, None, How::Unfounded));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::projection::touches;
+    use super::*;
+
+    /// What is gone puts in doubt what it may have changed, and nothing else.
+    #[test]
+    fn each_type_of_entry_touches_its_own_tables() {
+        let cases: [(&str, &[LiveTable]); 8] = [
+            ("context.created", &[LiveTable::Contexts]),
+            ("message.received", &[LiveTable::Contexts, LiveTable::Items, LiveTable::ItemPrompts, LiveTable::Messages]),
+            ("command.result_recorded", &[LiveTable::Contexts, LiveTable::Commands]),
+            ("context.frame_captured", &[LiveTable::Contexts, LiveTable::Frames]),
+            ("principal.changed", &[LiveTable::Principals]),
+            ("access.read", &[]),
+            ("prompt.attached", &[LiveTable::Items, LiveTable::ItemPrompts]),
+            (
+                "approval.requested",
+                &[LiveTable::Conversations, LiveTable::Contexts, LiveTable::Items, LiveTable::ItemPrompts],
+            ),
+        ];
+        for (entry, expected) in cases {
+            let touched: Vec<LiveTable> = TABLES.into_iter().filter(|table| touches(entry, *table, ANY)).collect();
+            assert_eq!(touched, expected, "{entry}");
+        }
+    }
+}

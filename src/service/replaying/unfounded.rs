@@ -1,0 +1,171 @@
+//! Rows that no entry made. Looking up what the log says finds what is changed or missing; what is there too much shows
+//! only when every row is asked for the entry that made it: at its own time, in its own conversation's stream.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::projection::event_of;
+use super::report::{Difference, How, ReplayReport};
+use super::{PAGE, Replay};
+use crate::domain::event::Event;
+use crate::domain::id::ConversationId;
+use crate::domain::time::Timestamp;
+use crate::storage::{LiveRow, LiveTable, StorageError};
+
+/// Where a table's rows say when and in which conversation they were made, and what makes them.
+struct Origin {
+    table: LiveTable,
+    conversation: &'static str,
+    at: &'static str,
+    kinds: &'static [&'static str],
+}
+
+const ORIGINS: [Origin; 5] = [
+    Origin {
+        table: LiveTable::Contexts,
+        conversation: "/conversation_id",
+        at: "/created_at",
+        kinds: &["context.created"],
+    },
+    Origin {
+        table: LiveTable::Items,
+        conversation: "/conversation_id",
+        at: "/asked_at",
+        kinds: &["confirmation.requested", "approval.requested", "disambiguation.requested"],
+    },
+    Origin { table: LiveTable::Commands, conversation: "/conversation_id", at: "/bound_at", kinds: &["command.bound"] },
+    Origin {
+        table: LiveTable::Messages,
+        conversation: "/conversation_id",
+        at: "/received_at",
+        kinds: &["message.received", "message.registered"],
+    },
+    Origin {
+        table: LiveTable::Frames,
+        conversation: "/frame/conversation_id",
+        at: "/frame/created_at",
+        kinds: &["context.frame_captured"],
+    },
+];
+
+/// The id of the row that an event makes in its table.
+fn made(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::ContextCreated { context } => context.context_id.to_string(),
+        Event::ItemAsked { item, .. } => item.item_id.to_string(),
+        Event::CommandBound { command } => command.command_id.to_string(),
+        Event::MessageReceived { message, .. } | Event::MessageRegistered { message, .. } => {
+            message.message_key.to_hex()
+        }
+        Event::FrameCaptured { frame, .. } => frame.context_frame_id.to_string(),
+        _ => return None,
+    })
+}
+
+/// What is known of who made a row.
+#[derive(Clone, Copy, PartialEq)]
+enum Made {
+    ByNobody,
+    /// By an entry that no longer says what it made.
+    Perhaps,
+    ByAnEntry,
+}
+
+fn nobodys(table: LiveTable, row_id: String) -> Difference {
+    Difference { table: Some(table), row_id, stream_id: None, artifact_id: None, how: How::Unfounded }
+}
+
+impl Replay<'_> {
+    /// Goes through every table for rows that no entry made. `known` differences are not told twice.
+    pub(super) async fn unfounded(&self, known: &[Difference]) -> Result<ReplayReport, StorageError> {
+        let told: BTreeSet<(LiveTable, &str)> =
+            known.iter().filter_map(|difference| Some((difference.table?, difference.row_id.as_str()))).collect();
+        let mut report = ReplayReport::default();
+        for origin in &ORIGINS {
+            let mut after = String::new();
+            loop {
+                let page = self.store.live_page(&self.tenant.tenant_id, origin.table, &after, PAGE).await?;
+                let Some(last) = page.last() else { break };
+                after.clone_from(&last.id);
+                for (row, made) in page.iter().zip(self.made(origin, &page).await?) {
+                    // What it follows from was counted, or found wanting, with its stream.
+                    match made {
+                        // What is left of an erased message, where the record says that messages were erased.
+                        Made::ByNobody
+                            if row.body.get("erased").is_some() && self.disposed.rows.contains_key(&row.table) =>
+                        {
+                            report.add_underivable(row.table);
+                        }
+                        Made::ByNobody if !told.contains(&(row.table, row.id.as_str())) => {
+                            report.add(nobodys(row.table, row.id.clone()));
+                        }
+                        Made::Perhaps => report.add_underivable(row.table),
+                        Made::ByNobody | Made::ByAnEntry => {}
+                    }
+                }
+            }
+        }
+        self.prompts(&mut report).await?;
+        for (table, id) in self.store.strays(&self.tenant.tenant_id, PAGE).await? {
+            // A record of somebody else's that named an erased person as itself.
+            if self.disposed.pseudonyms.contains(&id) {
+                report.add_underivable(table);
+            } else {
+                report.add(nobodys(table, id));
+            }
+        }
+        Ok(report)
+    }
+
+    async fn made(&self, origin: &Origin, rows: &[LiveRow]) -> Result<Vec<Made>, StorageError> {
+        let mut places = Vec::new();
+        let mut made = vec![Made::ByNobody; rows.len()];
+        let mut asked = Vec::new();
+        for (index, row) in rows.iter().enumerate() {
+            let member = |path: &str| row.body.pointer(path).cloned().unwrap_or(Value::Null);
+            let conversation = serde_json::from_value::<ConversationId>(member(origin.conversation));
+            let at = serde_json::from_value::<Timestamp>(member(origin.at));
+            if let (Ok(conversation), Ok(at)) = (conversation, at) {
+                places.push((conversation, at));
+                asked.push(index);
+            }
+        }
+        for maker in self.store.makers(&self.tenant.tenant_id, &places, origin.kinds).await? {
+            let index = asked.get(maker.place).copied();
+            let Some((row, made)) = index.and_then(|index| Some((rows.get(index)?, made.get_mut(index)?))) else {
+                continue;
+            };
+            match maker.payload.as_deref().map(event_of::<Event>) {
+                None if *made == Made::ByNobody => *made = Made::Perhaps,
+                Some(Some(event)) if self::made(&event).as_ref() == Some(&row.id) => *made = Made::ByAnEntry,
+                _ => {}
+            }
+        }
+        Ok(made)
+    }
+
+    /// A prompt leads to an item that has it among its own.
+    async fn prompts(&self, report: &mut ReplayReport) -> Result<(), StorageError> {
+        let tenant_id = &self.tenant.tenant_id;
+        let mut after = String::new();
+        loop {
+            let page = self.store.live_page(tenant_id, LiveTable::ItemPrompts, &after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after.clone_from(&last.id);
+            let item_of = |row: &LiveRow| row.columns.get("item_id").and_then(Value::as_str).map(str::to_owned);
+            let mut ids: Vec<String> = page.iter().filter_map(item_of).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            let items = self.store.live_rows(tenant_id, LiveTable::Items, &ids).await?;
+            for row in &page {
+                let item = item_of(row).and_then(|id| items.iter().find(|item| item.id == id));
+                let prompts = item.and_then(|item| item.body.get("prompts")).and_then(Value::as_array);
+                let asks = |prompt: &Value| prompt.get("message_id").and_then(Value::as_str) == Some(&row.id);
+                if !prompts.is_some_and(|prompts| prompts.iter().any(asks)) {
+                    report.add(nobodys(LiveTable::ItemPrompts, row.id.clone()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! One batch: found without a lock, locked, looked at again, erased and recorded.
+
+use std::collections::BTreeMap;
+
+use super::plan::{Plan, quiet_conversations, streams};
+use super::{Mode, Retention};
+use crate::domain::disposal::{DisposalEvent, ErasureCause};
+use crate::domain::policy::{PolicyRef, RecordKind, RetentionRules};
+use crate::domain::time::Timestamp;
+use crate::storage::{Counts, Disposing, StorageError, Tenant, count_kinds};
+
+/// What came of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    /// Records that went.
+    pub(super) went: u64,
+    /// Rows that went, by table.
+    pub(super) rows: BTreeMap<&'static str, u64>,
+    /// Records that stay although they are past their time.
+    pub(super) kept: u64,
+    /// Records that the next batch of this round need not look at again.
+    pub(super) passed_over: u64,
+    /// Whether there was no more than this.
+    pub(super) is_last: bool,
+    /// By how much the oldest was past its time.
+    pub(super) lag_seconds: u64,
+}
+
+/// Records of a batch. What changes under other hands, and so is locked, comes in smaller numbers.
+pub(super) fn limit(kind: RecordKind) -> u32 {
+    match kind {
+        RecordKind::IdempotencyAnswer | RecordKind::Message | RecordKind::EvidencePayload => 500,
+        RecordKind::Frame | RecordKind::WorkingItem | RecordKind::SavedPack => 200,
+        RecordKind::ClosedContext | RecordKind::ExpiredContext | RecordKind::FactHistory => 100,
+    }
+}
+
+/// The instants that a batch is judged by.
+pub(super) struct Judged<'a> {
+    pub(super) tenant: &'a Tenant,
+    pub(super) kind: RecordKind,
+    pub(super) rules: &'a RetentionRules,
+    pub(super) now: Timestamp,
+    pub(super) cutoff: Timestamp,
+    pub(super) skip: u64,
+}
+
+impl Retention {
+    /// One batch of a kind, without the `skip` oldest.
+    pub(super) async fn batch(
+        &self,
+        tenant: &Tenant,
+        kind: RecordKind,
+        skip: u64,
+        mode: Mode,
+    ) -> Result<Done, StorageError> {
+        let (rules, policy) = self.periods(tenant);
+        let nothing = Done { is_last: true, ..Done::default() };
+        let now = self.clock.now();
+        let Some(cutoff) = rules.cutoff(kind, now) else { return Ok(nothing) };
+        let found = self.store.aged(&tenant.tenant_id, &Self::asked(kind, cutoff, now, skip)).await?;
+        let Some(oldest) = found.first().map(|aged| aged.at) else { return Ok(nothing) };
+        let is_last = u32::try_from(found.len()).is_ok_and(|count| count < limit(kind));
+        let judged = Judged { tenant, kind, rules: &rules, now, cutoff, skip };
+        let mut done = match mode {
+            Mode::Dry => {
+                let held = self.store.held(&tenant.tenant_id).await?;
+                let plan = self.plan(&judged, &found, &held).await?;
+                Done { rows: plan.rows(), passed_over: count(found.len()), ..done(&plan) }
+            }
+            Mode::Live => self.erase(judged, &policy, &found).await?,
+        };
+        done.is_last = is_last;
+        if done.went > 0 {
+            done.lag_seconds = oldest.seconds_until(cutoff);
+        }
+        Ok(done)
+    }
+
+    /// Under the locks: what was found is looked at again, and what may go goes with the entry that says so.
+    async fn erase(
+        &self,
+        judged: Judged<'_>,
+        policy: &PolicyRef,
+        found: &[crate::storage::Aged],
+    ) -> Result<Done, StorageError> {
+        let tenant_id = &judged.tenant.tenant_id;
+        let locked = self.names_to_lock(&judged, found).await?;
+        let streams = streams(judged.kind, found).chain(locked);
+        let mut disposing = Disposing::begin(self.store.as_ref(), tenant_id, streams).await?;
+        // A server whose clock is ahead must not erase what the database's clock would keep.
+        let now = judged.now.min(disposing.now());
+        let cutoff = judged.rules.cutoff(judged.kind, now).unwrap_or(judged.cutoff).min(judged.cutoff);
+        let judged = Judged { now, cutoff, ..judged };
+        let held = disposing.held().await?;
+        let again = self.store.aged(tenant_id, &Self::asked(judged.kind, cutoff, now, judged.skip)).await?;
+        let still: Vec<_> = found.iter().filter(|aged| again.contains(aged)).cloned().collect();
+        let mut plan = self.plan(&judged, &still, &held).await?;
+        let quiet = quiet_conversations(&judged, &held, &disposing);
+        self.add_names(&judged, quiet, &mut plan).await?;
+        if plan.is_empty() {
+            return Ok(Done { passed_over: count(found.len()), ..done(&plan) });
+        }
+        let counts = disposing.erase(&plan.disposal).await?;
+        // Somebody else was here first.
+        if counts.values().all(|count| *count == 0) {
+            return Ok(Done { passed_over: count(found.len()), ..Done::default() });
+        }
+        disposing.writes().space_rows.append(&mut plan.rewritten);
+        let event = erased(&judged, &plan, &counts);
+        self.with_entropy(|entropy| disposing.record(event, policy, entropy));
+        disposing.commit().await?;
+        note(&counts);
+        Ok(Done { passed_over: count(found.len()) - plan.went, rows: counts, ..done(&plan) })
+    }
+}
+
+fn done(plan: &Plan) -> Done {
+    Done { went: plan.went, kept: plan.kept, ..Done::default() }
+}
+
+fn erased(judged: &Judged<'_>, plan: &Plan, counts: &Counts) -> DisposalEvent {
+    let before = BTreeMap::from([(judged.kind.as_str().to_owned(), judged.cutoff)]);
+    DisposalEvent::RecordsErased {
+        cause: ErasureCause::Retention { before },
+        payloads: plan.disposal.payloads.clone(),
+        counts: count_kinds(counts),
+    }
+}
+
+fn note(counts: &Counts) {
+    for (table, count) in counts.iter().filter(|(_, count)| **count > 0) {
+        metrics::counter!("cscp_retention_rows_total", "kind" => *table).increment(*count);
+    }
+    metrics::counter!("cscp_retention_batches_total").increment(1);
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,35 @@
+//! What only somebody from outside can tell of a database: whose signature its newest checkpoint needs, and what its tree
+//! once was.
+
+use crate::domain::id::TenantId;
+use crate::evidence::auditing::{Flaw, Trusted};
+use crate::evidence::checkpoint::Checkpoint;
+use crate::evidence::tree::{TileSet, right_edge, root};
+use crate::storage::{StorageError, Store};
+
+/// Holds a tenant's newest checkpoint, and the tree below it, against what is known from outside. A kept checkpoint is
+/// believed if a known key has signed it.
+pub async fn check_checkpoint(
+    store: &dyn Store,
+    tenant_id: &TenantId,
+    trusted: &Trusted,
+) -> Result<Option<Flaw>, StorageError> {
+    if trusted.keys.is_empty() {
+        return Ok(None);
+    }
+    let newest = store.checkpoint(tenant_id).await?;
+    let Some(Ok(newest)) = newest.map(|newest| Checkpoint::open(&newest.note, &trusted.keys)) else {
+        return Ok(Some(Flaw::Checkpoint));
+    };
+    let Some(kept) = &trusted.kept else { return Ok(None) };
+    let Ok(kept) = Checkpoint::open(kept, &trusted.keys) else { return Ok(Some(Flaw::Consistency)) };
+    if kept.origin() != newest.origin() {
+        return Ok(Some(Flaw::Consistency));
+    }
+    if kept.size() > newest.size() {
+        return Ok(Some(Flaw::RolledBack));
+    }
+    let tiles: TileSet = store.tiles(tenant_id, &right_edge(kept.size())).await?.into_iter().collect();
+    let then = root(kept.size(), &tiles);
+    Ok((then != Ok(kept.root())).then_some(Flaw::Forked))
+}

@@ -71,11 +71,7 @@ impl FromRequestParts<App> for Call {
         }
         let key = idempotency_key(&parts.headers)?;
         if key.is_none() && endpoint.needs_key {
-            return Err(Problem::new(
-                StatusCode::BAD_REQUEST,
-                "idempotency_key_missing",
-                "send an Idempotency-Key header: a fresh one per request, the same one when you repeat it",
-            ));
+            return Err(Problem::key_missing());
         }
         let if_match = if_match(&parts.headers)?;
         let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
@@ -105,6 +101,11 @@ impl Call {
             key: self.caller.keyed(Purpose::Request, &canonical(&owned)),
             request: self.caller.keyed(Purpose::Request, &canonical(&request)),
         })
+    }
+
+    /// The `Idempotency-Key`, as it was sent.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.key.as_deref()
     }
 
     /// The revision that a change must name.

@@ -102,6 +102,15 @@ impl Problem {
         .header(WWW_AUTHENTICATE, "Bearer realm=\"cscp\"")
     }
 
+    /// The answer to a change that can only be repeated safely under a key.
+    pub(crate) fn key_missing() -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "idempotency_key_missing",
+            "send an Idempotency-Key header: a fresh one per request, the same one when you repeat it",
+        )
+    }
+
     /// The answer to a record that is not there for this tenant.
     pub(crate) fn not_found(what: &'static str) -> Self {
         match what {
@@ -172,6 +181,11 @@ impl From<ServiceError> for Problem {
             ServiceError::NoPack(refusal) => refusal.into(),
             ServiceError::NotInLogYet => Self::new(StatusCode::CONFLICT, "not_in_log_yet", detail)
                 .header(RETRY_AFTER, &RETRY_SECONDS.to_string()),
+            ServiceError::LegalHold => Self::new(StatusCode::CONFLICT, "legal_hold", detail),
+            ServiceError::SubjectAmbiguous => Self::new(StatusCode::CONFLICT, "subject_ambiguous", detail),
+            ServiceError::KeyNamesSubject => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_personal", detail)
+            }
             ServiceError::DetailNotAllowed => Self::new(StatusCode::FORBIDDEN, "detail_not_allowed", detail),
             ServiceError::Busy { retry_after_seconds } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
                 .header(RETRY_AFTER, &retry_after_seconds.to_string())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cscp::domain::canonical::Digest;
@@ -11,6 +11,7 @@ use cscp::domain::operation::CredentialKind;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::http::{HttpConfig, router};
 use cscp::packs::PackSource;
+use cscp::service::retention::{Disposed, Mode, Retention};
 use cscp::service::transparency::{NoGuard, Signer, Transparency};
 use cscp::service::{NewKey, PolicyStatus, PolicyWatch, Service};
 use cscp::storage::committer::{Committer, Limits, RulesInForce, Writer};
@@ -108,6 +109,7 @@ pub(crate) struct House {
     clock: TestClock,
     writer: Mutex<Option<Writer>>,
     place: Arc<Place>,
+    meddled: AtomicBool,
 }
 
 impl House {
@@ -177,7 +179,16 @@ impl House {
         tokio::spawn(async move { axum::serve(listener, app).await });
         let writer = Mutex::new(Some(writer));
         let Ground { clock, place } = ground;
-        Self { service, store, base, http: reqwest::Client::new(), clock, writer, place }
+        Self {
+            service,
+            store,
+            base,
+            http: reqwest::Client::new(),
+            clock,
+            writer,
+            place,
+            meddled: AtomicBool::new(false),
+        }
     }
 
     async fn tenants(&self) {
@@ -189,6 +200,28 @@ impl House {
     /// Every row of every table, as text.
     pub(crate) async fn rows(&self) -> Vec<String> {
         crate::rows::rows(&self.place).await
+    }
+
+    /// Changes rows behind the server's back: they are no longer what the log says. How many it changed.
+    pub(crate) async fn meddle(&self, sql: &'static str) -> u64 {
+        self.meddled.store(true, Ordering::Relaxed);
+        crate::replayed::change(&self.place, sql).await
+    }
+
+    /// Has everything of a tenant go that is past its time.
+    pub(crate) async fn purge(&self, tenant: &str) -> Disposed {
+        let clock: Arc<dyn Clock> = Arc::new(self.clock.clone());
+        let retention = Retention::new(Arc::clone(&self.store), self.service.rules(), clock, Box::new(SystemEntropy));
+        let tenant = self.store.tenant(&TenantId::new(tenant).unwrap()).await.unwrap().unwrap();
+        let disposed = retention.finish(tenant.clone(), Mode::Live).await.unwrap();
+        let report = cscp::service::verify_tenant(self.store.as_ref(), &tenant.tenant_id).await.unwrap();
+        assert!(report.is_sound(), "{report:?}");
+        disposed
+    }
+
+    /// Where the data is.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
     }
 
     /// Lets the writer begin.
@@ -289,6 +322,15 @@ impl House {
         let got = client.post("/v1/messages", yes.clone()).await.expect(200);
         assert_eq!(got.text("/verdict/code"), "confirmed");
         (context, bind(&command, &yes["message_id"]))
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        if self.meddled.load(Ordering::Relaxed) {
+            return;
+        }
+        crate::replayed::holds(Arc::clone(&self.place), Arc::new(self.clock.clone()));
     }
 }
 

@@ -5,13 +5,18 @@
 
 mod agents;
 mod approvals;
+mod auditing;
+mod bundles;
 mod canary;
 mod client;
 mod covered;
 mod derived;
+mod exports;
 mod faults;
 mod flow;
 mod house;
+#[path = "../postgres/leftovers.rs"]
+mod leftovers;
 #[path = "../postgres/leg.rs"]
 mod leg;
 mod lists;
@@ -23,7 +28,15 @@ mod place;
 mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;
+mod privacy;
+mod privacy_cast;
+mod privacy_guessing;
+mod privacy_holds;
+mod redaction;
 mod repeats;
+mod replay;
+mod replayed;
+mod retention;
 mod rows;
 mod several;
 mod spaces;

@@ -203,3 +203,20 @@ async fn packs_of_other_spaces_and_kept_answers_go_with_what_they_held() {
         sound(&house).await;
     }
 }
+
+#[tokio::test]
+async fn found_what_says_why_a_value_is_gone_outlives_later_changes_of_the_deleted_fact() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let old = written(&client, "s", "address", "Main street 1").await;
+    house.wait(1);
+    let newer = json!({"key": "address", "value": "Side street 2", "supersedes": old});
+    let newer = write(&client, "s", newer).await.text("/fact/uid");
+    client.ask("DELETE", &at("s", &format!("/facts/{newer}"))).send().await.expect(200);
+    assert!(sound(&house).await > 0);
+    house.wait(1);
+    // Putting back what the deleted one had replaced changes the deleted one again.
+    client.post(&at("s", &format!("/facts/{old}/restore")), json!({"reason": "a mistake"})).await.expect(200);
+    assert!(sound(&house).await > 0);
+    assert_eq!(client.get(&at("s", "/current/address")).await.expect(200).text("/value"), "Main street 1");
+}

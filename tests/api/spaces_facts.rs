@@ -179,3 +179,24 @@ async fn found_a_fact_that_was_unmade_is_gone_from_the_database_too() {
     assert!(values.len() == 2 && !values.contains(&"Thursday"), "{values:?}");
     assert_eq!(client.get(&at("s", "/current/report_deadline")).await.expect(200).text("/value"), "no report at all");
 }
+
+#[tokio::test]
+async fn found_a_fact_that_bears_on_another_key_is_found_by_that_key() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let dated = |key: &str, value: &str, day: u32| json!({"key": key, "value": value, "effective_at": format!("2025-06-{day:02}T09:00:00Z")});
+    write(&client, "s", dated("report_deadline", "Friday", 1)).await;
+    let said = json!({"fact_space": "s", "text": "Actually, the report deadline is Thursday, not Friday."});
+    client.post("/v1/observations", said).await.expect(200);
+    // It turns out that there was a newer fact of another key that the utterance was about.
+    let mut later = dated("final_report_deadline", "Friday", 2);
+    later["supersedes"] = json!("report_deadline");
+    write(&client, "s", later).await;
+    let facts = all(&client, "s").await;
+    for fact in facts.as_array().unwrap() {
+        let key = fact["key"].as_str().unwrap();
+        let found = client.get(&at("s", &format!("/facts?include_invalid=true&key={key}"))).await.expect(200).body;
+        let found = found["facts"].as_array().unwrap();
+        assert!(found.iter().any(|found| found["uid"] == fact["uid"]), "{key}: {facts:#}");
+    }
+}

@@ -43,7 +43,13 @@ async fn furnish(house: &House, client: &Client) -> Ids {
     client.put("/v1/fact-spaces/furnished/working-set/colour", json!({"content": 1})).await.expect(200);
     let pack = json!({"fact_space": "furnished", "query": "q", "token_budget": 100, "save_frame": true});
     let pack = client.post("/v1/context-packs", pack).await.expect(201);
+    let admin = house.client("s", CredentialKind::Admin, None, None).await;
+    let nobody = json!({"subject": {"actor_id": "nobody-here"}, "dry_run": false});
+    let erasure = admin.post("/v1/privacy/erasures", nobody).await.expect(201);
+    let hold = admin.post("/v1/privacy/holds", json!({"actor_id": "nobody-here"})).await.expect(201);
     BTreeMap::from([
+        ("erasure_id", (erasure.text("/erasure_id"), random("ers"))),
+        ("hold_id", (hold.text("/hold_id"), random("hld"))),
         ("fact_space", ("furnished".to_owned(), "nowhere".to_owned())),
         ("fact_uid", (fact.text("/fact/uid"), random("fct"))),
         ("context_pack_id", (pack.text("/pack_id"), random("pck"))),

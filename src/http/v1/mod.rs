@@ -6,12 +6,15 @@ mod commands;
 mod contexts;
 mod decisions;
 mod evidence;
+mod exports;
 mod items;
 mod messages;
 mod ooc;
 mod parts;
 mod policies;
 mod principals;
+mod privacy;
+mod privacy_holds;
 mod public;
 mod results;
 mod spaces;
@@ -35,7 +38,10 @@ pub(super) fn routes() -> Vec<Route> {
         principals::routes(),
         ooc::routes(),
         evidence::routes(),
+        exports::routes(),
         policies::routes(),
+        privacy::routes(),
+        privacy_holds::routes(),
         spaces::routes(),
     ];
     parts.into_iter().flatten().collect()

@@ -6,6 +6,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use crate::evidence::bundle::{ARTIFACT_SCHEMA, BUNDLE_SCHEMA};
 use crate::http::App;
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::problem::Problem;
@@ -14,6 +15,8 @@ use crate::service::Service;
 use crate::storage::committer::WriteHealth;
 
 const OPENAPI: Endpoint = Endpoint::get("/openapi.yaml", &[]);
+const ARTIFACT: Endpoint = Endpoint::get("/schemas/evidence-artifact.json", &[]);
+const BUNDLE: Endpoint = Endpoint::get("/schemas/evidence-bundle.json", &[]);
 const HEALTH: Endpoint = Endpoint::get("/healthz", &[]);
 const READY: Endpoint = Endpoint::get("/readyz", &[]);
 const WELL_KNOWN: Endpoint = Endpoint::get("/.well-known/wfs.json", &[]);
@@ -21,10 +24,15 @@ const WELL_KNOWN: Endpoint = Endpoint::get("/.well-known/wfs.json", &[]);
 /// The interface, as it is written down.
 const OPENAPI_YAML: &str = include_str!("../../../openapi.yaml");
 
+/// The media type of a JSON Schema.
+const SCHEMA: &str = "application/schema+json";
+
 /// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(OPENAPI, openapi),
+        Route::new(ARTIFACT, artifact_schema),
+        Route::new(BUNDLE, bundle_schema),
         Route::new(HEALTH, health),
         Route::new(READY, ready),
         Route::new(WELL_KNOWN, well_known),
@@ -33,6 +41,14 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn openapi() -> Response {
     ([(CONTENT_TYPE, "application/yaml")], OPENAPI_YAML).into_response()
+}
+
+async fn artifact_schema() -> Response {
+    ([(CONTENT_TYPE, SCHEMA)], ARTIFACT_SCHEMA).into_response()
+}
+
+async fn bundle_schema() -> Response {
+    ([(CONTENT_TYPE, SCHEMA)], BUNDLE_SCHEMA).into_response()
 }
 
 async fn health() -> Result<Reply, Problem> {
@@ -83,7 +99,8 @@ async fn well_known() -> Result<Reply, Problem> {
         "conformance": [{"rfc": "RFC-WF-0034", "claim": "RFC-WF-0034 section XIV items 1-5"}],
         "links": {
             "openapi": "/openapi.yaml", "messages": "/v1/messages", "contexts": "/v1/contexts",
-            "policies": "/v1/policies", "health": "/healthz", "ready": "/readyz",
+            "policies": "/v1/policies", "evidence_artifact_schema": "/schemas/evidence-artifact.json",
+            "evidence_bundle_schema": "/schemas/evidence-bundle.json", "health": "/healthz", "ready": "/readyz",
         },
     }))
 }

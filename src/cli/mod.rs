@@ -9,6 +9,8 @@ mod health;
 mod log;
 mod open;
 mod policy;
+mod purge;
+mod replay;
 mod serve;
 mod verify;
 
@@ -45,8 +47,12 @@ enum Command {
     /// Check policy packs, or publish them for every server on the database
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
-    /// Follow every hash chain in the database, compare every frame, and name what does not fit
+    /// Verify a bundle, a running server's log or the database, and name what does not fit
     Verify(verify::VerifyArguments),
+    /// Fold the evidence log anew and compare what follows from it with the rows that are there
+    Replay(replay::ReplayArguments),
+    /// Have everything go that is past its time by the policy packs, or say what would
+    Purge(purge::PurgeArguments),
     /// Copy a SQLite database while it is in use
     Backup(backup::BackupArguments),
     /// Ask a server whether it is ready
@@ -93,7 +99,9 @@ pub fn run(cli: Cli) -> ExitCode {
             Some(Command::Tenant(command)) => control::tenant(&settings, command).await,
             Some(Command::Key(command)) => control::key(&settings, command).await,
             Some(Command::Policy(command)) => policy::run(&settings, command).await,
-            Some(Command::Verify(arguments)) => verify::run(&settings, &arguments).await,
+            Some(Command::Verify(arguments)) => Ok(verify::run(&settings, &arguments).await),
+            Some(Command::Replay(arguments)) => Ok(replay::run(&settings, &arguments).await),
+            Some(Command::Purge(arguments)) => purge::run(&settings, &arguments).await,
             Some(Command::Backup(arguments)) => backup::run(&settings, &arguments).await,
             Some(Command::Health(arguments)) => health::run(cli.serve.listen, &arguments).await,
             Some(Command::Demo) => demo::run(&settings).await,

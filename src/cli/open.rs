@@ -12,6 +12,7 @@ use crate::config::{DatabaseUrl, PostgresUrl, Settings};
 use crate::domain::policy::PolicyError;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Clock;
+use crate::service::retention::Retention;
 use crate::service::{PolicyFailure, PolicyWatch, Service};
 use crate::storage::Store;
 use crate::storage::committer::{Committer, Limits, RulesInForce};
@@ -28,6 +29,16 @@ pub(super) async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Failure
             Ok(Arc::new(opened.map_err(|error| Failure::new(format!("{url} cannot be opened: {error}")))?))
         }
     }
+}
+
+/// Opens a database that is there: what only reads creates none.
+pub(super) async fn existing(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
+    if let DatabaseUrl::Sqlite(path) = &settings.database
+        && !path.exists()
+    {
+        return Err(Failure::new(format!("there is no database {}", path.display())));
+    }
+    store(settings).await
 }
 
 fn postgres(url: &PostgresUrl, settings: &Settings) -> PostgresSettings {
@@ -107,6 +118,7 @@ pub(super) struct House {
     pub(super) committer: Committer,
     pub(super) writer: JoinHandle<()>,
     pub(super) store: Arc<dyn Store>,
+    rules: RulesInForce,
 }
 
 /// Builds the house and sets its writer to work.
@@ -114,11 +126,17 @@ pub(super) fn house(store: Arc<dyn Store>, rules: RulesInForce) -> House {
     let entropy = Box::new(SystemEntropy);
     let (committer, writer) = Committer::new(Arc::clone(&store), rules.clone(), entropy, Limits::default());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let service = Service::new(Arc::clone(&store), committer.clone(), rules, clock, Box::new(SystemEntropy));
-    House { service, committer, writer: tokio::spawn(writer.run()), store }
+    let service = Service::new(Arc::clone(&store), committer.clone(), rules.clone(), clock, Box::new(SystemEntropy));
+    House { service, committer, writer: tokio::spawn(writer.run()), store, rules }
 }
 
 impl House {
+    /// What enforces the periods of the rules in force.
+    pub(super) fn retention(&self) -> Retention {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Retention::new(Arc::clone(&self.store), self.rules.clone(), clock, Box::new(SystemEntropy))
+    }
+
     /// Takes no more work, finishes what was accepted, and closes the database.
     pub(super) async fn close(self) -> Result<(), Failure> {
         self.committer.stop();

@@ -62,6 +62,9 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     let holder = house.service.fresh_secret().to_hex();
     let sequencing = until(stopped.clone());
     let sequencer = tokio::spawn(async move { log.sequence_until(&holder, sequencing).await });
+    let retention = house.retention();
+    let (holder, erasing) = (house.service.fresh_secret().to_hex(), until(stopped.clone()));
+    let eraser = tokio::spawn(async move { retention.sweep_until(&holder, erasing).await });
     let following = tokio::spawn(policies.follow_until(until(stopped.clone())));
     let app = router(house.service.clone(), HttpConfig::default());
     tracing::info!(http.address = %address, "listening");
@@ -71,6 +74,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     }
     sweeper.await.map_err(|error| Failure::new(format!("the sweeper ended badly: {error}")))?;
     sequencer.await.map_err(|error| Failure::new(format!("the sequencer ended badly: {error}")))?;
+    eraser.await.map_err(|error| Failure::new(format!("retention ended badly: {error}")))?;
     following.await.map_err(|error| Failure::new(format!("following the policies ended badly: {error}")))?;
     house.close().await?;
     if let Some(metrics) = metrics {

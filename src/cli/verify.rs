@@ -1,22 +1,38 @@
-//! `cscp verify`: follows every hash chain in a database.
+//! `cscp verify`: follows every hash chain in a database, or takes a bundle apart: from a file, or from a server.
 
+mod bundle;
+mod database;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Failure, open};
+use super::Failure;
 use crate::config::Settings;
-use crate::domain::id::TenantId;
-use crate::service::{TenantReport, verify_tenant};
+use crate::evidence::auditing::Trusted;
+use crate::evidence::note::VerifierKey;
 
-/// What was found of a tree, for machines.
-fn tree(report: &TenantReport) -> serde_json::Value {
-    let faults: Vec<String> = report.tree.faults.iter().map(ToString::to_string).collect();
-    serde_json::json!({"size": report.tree.size, "waiting": report.tree.waiting, "faults": faults})
-}
+/// What `cscp verify` ends with when it could not look.
+const COULD_NOT: u8 = 2;
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
+    /// A bundle (`-` for standard input); without one, the database
+    #[arg(conflicts_with_all = ["server", "tenant"])]
+    bundle: Option<PathBuf>,
+    /// A running server: the whole log of the API key's tenant
+    #[arg(long, value_name = "URL", conflicts_with = "tenant")]
+    server: Option<String>,
+    /// An API key of that server with the scope evidence:read
+    #[arg(long, env = "CSCP_API_KEY", hide_env_values = true)]
+    api_key: Option<String>,
+    /// A key that signs for the log (C2SP vkey), learned from somebody you trust; may be given several times
+    #[arg(long = "key", value_name = "VKEY")]
+    keys: Vec<String>,
+    /// A checkpoint that you kept: the log must go on from there
+    #[arg(long, value_name = "FILE")]
+    kept: Option<PathBuf>,
     /// Only this tenant's log
     #[arg(long)]
     tenant: Option<String>,
@@ -25,70 +41,42 @@ pub(crate) struct VerifyArguments {
     json: bool,
 }
 
-/// `cscp verify`. Ends with 0 when every chain holds, with 1 otherwise.
-pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
-    if let crate::config::DatabaseUrl::Sqlite(path) = &settings.database
-        && !path.exists()
-    {
-        return Err(Failure::new(format!("there is no database {}", path.display())));
+impl VerifyArguments {
+    fn trusted(&self) -> Result<Trusted, Failure> {
+        let read = |vkey: &String| {
+            VerifierKey::parse(vkey).map_err(|error| Failure::new(format!("--key {error}: NAME+KEYID+BASE64")))
+        };
+        let keys = self.keys.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Trusted { keys, kept: self.kept.as_deref().map(kept).transpose()? })
     }
-    let store = open::store(settings).await?;
-    let wanted = arguments.tenant.as_deref().map(TenantId::new).transpose();
-    let wanted = wanted.map_err(|error| Failure::new(format!("--tenant {error}")))?;
-    let mut sound = true;
-    let mut found = Vec::new();
-    for tenant in store.tenants().await? {
-        if wanted.as_ref().is_some_and(|wanted| *wanted != tenant.tenant_id) {
-            continue;
+}
+
+/// A checkpoint as it was kept: the signed note, or the whole answer of the server that it came in.
+fn kept(path: &std::path::Path) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| Failure::new(format!("--kept {}: {error}", path.display())))?;
+    if !text.starts_with('{') {
+        return Ok(text);
+    }
+    let answer: Option<serde_json::Value> = serde_json::from_str(&text).ok();
+    let note = answer.as_ref().and_then(|answer| answer.get("note")).and_then(serde_json::Value::as_str);
+    let unfit = || Failure::new(format!("--kept {}: neither a note nor a server's answer", path.display()));
+    note.map(str::to_owned).ok_or_else(unfit)
+}
+
+/// `cscp verify`. Ends with 0 when everything holds, with 1 when something does not, and with 2 when it could not look.
+pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> ExitCode {
+    let looked = match (&arguments.bundle, &arguments.server) {
+        (Some(path), _) => bundle::file(path, arguments),
+        (None, Some(url)) => bundle::server(url, arguments).await,
+        (None, None) => database::run(settings, arguments).await,
+    };
+    match looked {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(failure) => {
+            eprintln!("cscp: {failure}");
+            ExitCode::from(COULD_NOT)
         }
-        let report = verify_tenant(store.as_ref(), &tenant.tenant_id).await?;
-        sound &= report.is_sound();
-        found.push((tenant.tenant_id, report));
     }
-    store.close().await;
-    if found.is_empty() {
-        let why = if wanted.is_some() { "there is no such tenant" } else { "there is no database of cscp: no tenant" };
-        return Err(Failure::new(why));
-    }
-    if arguments.json {
-        let tenants: Vec<_> = found
-            .iter()
-            .map(|(tenant, report)| {
-                let broken: Vec<_> = report
-                    .broken
-                    .iter()
-                    .map(|(stream, broken)| {
-                        serde_json::json!({"stream_id": stream, "seq": broken.seq, "artifact_id": broken.artifact_id, "fault": broken.fault.to_string()})
-                    })
-                    .collect();
-                serde_json::json!({"tenant": tenant, "streams": report.streams, "entries": report.entries, "erased": report.erased, "missing": report.missing, "broken": broken, "tree": tree(report)})
-            })
-            .collect();
-        println!("{}", serde_json::json!({"sound": sound, "tenants": tenants}));
-    } else {
-        for (tenant, report) in &found {
-            println!("{tenant}: {} entries in {} streams", report.entries, report.streams);
-            if report.erased > 0 {
-                println!("  the payloads of {} entries were erased, as later entries say", report.erased);
-            }
-            if report.missing > 0 {
-                println!("  MISSING the payloads of {} entries, and nothing says why", report.missing);
-            }
-            report.broken.iter().for_each(|(stream, broken)| println!("  BROKEN {stream}: {broken}"));
-            println!(
-                "  the log's tree: {} leaves, {} entries wait for their place",
-                report.tree.size, report.tree.waiting
-            );
-            report.tree.faults.iter().for_each(|fault| println!("  BROKEN TREE: {fault}"));
-        }
-        println!(
-            "{}",
-            if sound {
-                "Every chain holds. Every tree holds. Every frame is what was captured."
-            } else {
-                "The record was changed."
-            }
-        );
-    }
-    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

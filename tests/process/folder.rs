@@ -23,6 +23,7 @@ const SETTINGS: &[&str] = &[
     "CSCP_LISTEN",
     "CSCP_METRICS_LISTEN",
     "CSCP_NO_DEMO_TENANT",
+    "CSCP_API_KEY",
 ];
 
 /// A program without the settings of whoever runs the tests.
@@ -88,11 +89,16 @@ impl Folder {
         sqlx::query_scalar::<_, i64>(tables).fetch_one(&mut sql).await.unwrap() == 0
     }
 
-    /// Runs a command on the folder's database.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+    /// A command on the folder's database.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = cscp();
         command.current_dir(self.path()).args(arguments).arg("--database").arg(self.database());
-        command.output().unwrap()
+        command
+    }
+
+    /// Runs a command on the folder's database.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
     }
 
     /// Runs a command that has to succeed; returns what it printed.
@@ -127,9 +133,10 @@ impl Folder {
         }
     }
 
-    /// Has the program follow every chain, and SQLite look at every page.
+    /// Has the program follow every chain and compare every row with the log, and SQLite look at every page.
     pub(crate) async fn expect_sound(&self) {
         assert!(self.done(&["verify"]).contains("Every chain holds."));
+        assert!(self.done(&["replay", "--verify"]).contains("is as the log says."));
         if self.url.is_none() {
             assert_eq!(self.changed("PRAGMA integrity_check").await, "ok");
         }

@@ -19,6 +19,7 @@ mod metrics;
 mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;
+mod replay;
 mod server;
 mod sharing;
 mod stopping;

@@ -126,6 +126,7 @@ async fn two_servers_lose_nothing_and_do_nothing_twice_whatever_is_killed() {
         unknown += talk.unknown;
     }
     assert!(house.done(&["verify"]).contains("Every chain holds."));
+    assert!(house.done(&["replay", "--verify"]).contains("is as the log says."));
     let rounds = rounds();
     say(&format!(
         "{rounds} kills of two servers, their database and their connections: {turns} turns and {bindings} bindings \

@@ -1,0 +1,139 @@
+//! `cscp purge`: says what is past its time, or has it go now.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{Failure, open};
+use crate::config::{DatabaseUrl, Settings};
+use crate::domain::id::TenantId;
+use crate::service::retention::{Disposed, Mode, Retention, Round};
+use crate::storage::{StorageError, Store, Tenant};
+use crate::system::{SystemClock, SystemEntropy};
+
+/// How often it is said how far it is.
+const PROGRESS: Duration = Duration::from_secs(2);
+/// A turn at most so often: a server that works on the same database goes first.
+const PACE: Duration = Duration::from_millis(10);
+/// How often a batch is tried again whose streams somebody else holds.
+const PATIENCE: u32 = 5;
+
+#[derive(Debug, Args)]
+pub(crate) struct PurgeArguments {
+    /// Change nothing; only say what would go
+    #[arg(long)]
+    dry_run: bool,
+    /// Only this tenant's records
+    #[arg(long)]
+    tenant: Option<String>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// `cscp purge`. May be stopped at any time: what it began with last is then left as it was.
+pub(super) async fn run(settings: &Settings, arguments: &PurgeArguments) -> Result<ExitCode, Failure> {
+    if let DatabaseUrl::Sqlite(path) = &settings.database
+        && !path.exists()
+    {
+        return Err(Failure::new(format!("there is no database {}", path.display())));
+    }
+    let folder = open::folder(settings)?;
+    let store = open::store(settings).await?;
+    let (_, rules) = match folder {
+        Some(folder) => folder,
+        None => open::published(&store).await?,
+    };
+    let retention = Retention::new(Arc::clone(&store), rules, Arc::new(SystemClock), Box::new(SystemEntropy));
+    let mode = if arguments.dry_run { Mode::Dry } else { Mode::Live };
+    let tenants = tenants(store.as_ref(), arguments).await?;
+    let done = go_through(&retention, tenants, mode).await;
+    store.close().await;
+    let done = done?;
+    if arguments.json {
+        let tenants: Vec<Value> = done.iter().map(|(tenant, disposed)| as_json(tenant, disposed)).collect();
+        println!("{}", json!({"dry_run": arguments.dry_run, "tenants": tenants}));
+    } else {
+        for (tenant, disposed) in &done {
+            print(tenant, disposed, mode);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn tenants(store: &dyn Store, arguments: &PurgeArguments) -> Result<Vec<Tenant>, Failure> {
+    let wanted = arguments.tenant.as_deref().map(TenantId::new).transpose();
+    let wanted = wanted.map_err(|error| Failure::new(format!("--tenant {error}")))?;
+    let mut tenants = store.tenants().await?;
+    if let Some(wanted) = wanted {
+        tenants.retain(|tenant| tenant.tenant_id == wanted);
+        if tenants.is_empty() {
+            return Err(Failure::new(format!("there is no tenant {wanted}")));
+        }
+    }
+    Ok(tenants)
+}
+
+/// Tenants take turns until nothing of any is past its time.
+async fn go_through(
+    retention: &Retention,
+    tenants: Vec<Tenant>,
+    mode: Mode,
+) -> Result<Vec<(TenantId, Disposed)>, Failure> {
+    let mut rounds: Vec<Round> = tenants.into_iter().map(|tenant| Retention::round(tenant, mode)).collect();
+    let mut told = Instant::now();
+    let mut pace = tokio::time::interval(PACE);
+    pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    while rounds.iter().any(|round| !round.is_over()) {
+        for round in rounds.iter_mut().filter(|round| !round.is_over()) {
+            step(retention, round).await?;
+        }
+        if told.elapsed() >= PROGRESS {
+            told = Instant::now();
+            let records: u64 = rounds.iter().flat_map(|round| round.disposed().records.values()).sum();
+            eprintln!("{records} records so far");
+        }
+        pace.tick().await;
+    }
+    Ok(rounds.into_iter().map(|round| (round.tenant_id().clone(), round.disposed().clone())).collect())
+}
+
+async fn step(retention: &Retention, round: &mut Round) -> Result<(), Failure> {
+    for _ in 1..PATIENCE {
+        match retention.step(round).await {
+            // A lock was waited for already.
+            Err(StorageError::Contended | StorageError::Conflict) => {}
+            stepped => return Ok(stepped?),
+        }
+    }
+    Ok(retention.step(round).await?)
+}
+
+fn as_json(tenant: &TenantId, disposed: &Disposed) -> Value {
+    json!({
+        "tenant": tenant, "records": disposed.records, "rows": disposed.rows, "kept": disposed.kept,
+        "batches": disposed.batches,
+    })
+}
+
+fn print(tenant: &TenantId, disposed: &Disposed, mode: Mode) {
+    let went = if mode == Mode::Dry { "would go" } else { "went" };
+    if disposed.is_empty() {
+        println!("{tenant}: nothing is past its time");
+    } else {
+        println!("{tenant}:");
+    }
+    for (kind, count) in &disposed.records {
+        println!("  {}: {count} {went}", kind.as_str());
+    }
+    for (kind, count) in &disposed.kept {
+        println!("  {}: {count} past their time stay: held, or still in use", kind.as_str());
+    }
+    if !disposed.rows.is_empty() {
+        let rows: Vec<String> = disposed.rows.iter().map(|(table, count)| format!("{count} {table}")).collect();
+        println!("  rows: {}", rows.join(", "));
+    }
+}

@@ -4,8 +4,11 @@
 //! integers beyond 2^53−1) is refused when it is read. Every hash names its purpose, so that a digest made
 //! for one use proves nothing in another.
 
+mod form;
+
 use std::fmt;
 
+pub use form::is_canonical;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};

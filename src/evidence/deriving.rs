@@ -39,6 +39,12 @@ fn header_text(header: &Header) -> String {
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
+    // Nearly every text is written as it is.
+    if !text.bytes().any(|byte| matches!(byte, b'"' | b'\\' | 0..b' ')) {
+        quoted.push_str(text);
+        quoted.push('"');
+        return quoted;
+    }
     for c in text.chars() {
         match c {
             '"' => quoted.push_str("\\\""),

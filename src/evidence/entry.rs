@@ -134,22 +134,15 @@ pub struct EntryBody {
     pub salt: Digest,
     /// The canonical bytes, exactly as committed to.
     pub payload: String,
-    /// What the payload says it is about: what an auditor searches by.
-    pub about: About,
 }
 
-impl EntryBody {
-    /// A body as it is stored. Of a payload that cannot be read nothing is known; verification says so.
-    #[must_use]
-    pub fn stored(salt: Digest, payload: String) -> Self {
-        /// What the payload is about, without what happened.
-        #[derive(Deserialize)]
-        struct AboutOnly {
-            about: About,
-        }
-        let about = serde_json::from_str::<AboutOnly>(&payload).map(|read| read.about).unwrap_or_default();
-        Self { salt, payload, about }
-    }
+/// An entry that was appended, before it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Appended {
+    /// The entry.
+    pub entry: LogEntry,
+    /// What its payload says it is about: what an auditor searches by.
+    pub about: About,
 }
 
 /// `payload_commitment`: SHA-256("cscp.payload.v1" ‖ salt ‖ canonical bytes).
@@ -173,7 +166,7 @@ pub fn append<E: Evidence>(
     policy: &PolicyRef,
     at: Timestamp,
     ids: &mut Ids<'_>,
-) -> LogEntry {
+) -> Appended {
     let header = Header {
         v: ENTRY_VERSION,
         tenant_id: tenant_id.clone(),
@@ -193,11 +186,7 @@ pub fn append<E: Evidence>(
     *head = StreamHead { stream_id: head.stream_id.clone(), seq: header.seq, hash: entry_hash, at: Some(at) };
     // Canonical JSON is always UTF-8.
     let payload = String::from_utf8(bytes).unwrap_or_default();
-    LogEntry {
-        header,
-        payload_commitment: commitment,
-        prev_hash,
-        entry_hash,
-        body: Some(EntryBody { salt, payload, about: recorded.about.clone() }),
-    }
+    let body = Some(EntryBody { salt, payload });
+    let entry = LogEntry { header, payload_commitment: commitment, prev_hash, entry_hash, body };
+    Appended { entry, about: recorded.about.clone() }
 }

@@ -1,10 +1,11 @@
 //! Verification: re-derives a chain from what is stored and names the entry that does not fit.
 
-use crate::domain::canonical::{Digest, canonical};
+use crate::domain::canonical::{Digest, canonical, is_canonical};
 use crate::domain::event::Event;
-use crate::domain::id::ArtifactId;
+use crate::domain::id::{ArtifactId, ContextFrameId, StreamId, TenantId};
+use crate::domain::world::StoredFrame;
 use crate::evidence::deriving::{entry_hash, payload_commitment};
-use crate::evidence::entry::{LogEntry, Payload, StreamHead};
+use crate::evidence::entry::{LogEntry, Logged, Payload, StreamHead};
 use crate::evidence::erasures::Erasures;
 
 /// What is wrong with a chain, and where.
@@ -54,11 +55,81 @@ pub enum Fault {
     Head,
 }
 
+/// What can be said of an entry without the others: the costly part, which can be found out side by side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    /// Whether it belongs to the tenant.
+    is_own: bool,
+    /// Whether its hash is the hash of its content.
+    hash_holds: bool,
+    /// What does not fit between its commitment, its payload and its header.
+    fault: Option<Fault>,
+    /// The frame that its payload captured.
+    pub captured: Option<Captured>,
+}
+
+impl Looked {
+    /// The same with a fault that others have found, unless it has one of its own.
+    #[must_use]
+    pub fn or_fault(self, fault: Fault) -> Self {
+        Self { fault: self.fault.or(Some(fault)), ..self }
+    }
+}
+
+/// A frame as an entry captured it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// Its id.
+    pub id: ContextFrameId,
+    /// What readers must be shown, as it is hashed: 1.0 and 1 are one number.
+    canonical: Vec<u8>,
+}
+
+impl Captured {
+    /// Whether readers are shown what was captured.
+    #[must_use]
+    pub fn is(&self, stored: &StoredFrame) -> bool {
+        canonical(stored) == self.canonical
+    }
+}
+
+/// Looks at an entry of a tenant's log by itself.
+#[must_use]
+pub fn look(tenant_id: &TenantId, entry: &LogEntry) -> Looked {
+    let is_own = entry.header.tenant_id == *tenant_id;
+    let hash_holds = entry.entry_hash == entry_hash(&entry.prev_hash, &entry.header, &entry.payload_commitment);
+    let (fault, captured) = match opened(entry) {
+        Ok(captured) => (None, captured),
+        Err(fault) => (Some(fault), None),
+    };
+    Looked { is_own, hash_holds, fault, captured }
+}
+
+/// Whether the payload, if it is there, is what was committed to; and the frame that it captured.
+fn opened(entry: &LogEntry) -> Result<Option<Captured>, Fault> {
+    let Some(body) = &entry.body else { return Ok(None) };
+    if payload_commitment(&body.salt, body.payload.as_bytes()) != entry.payload_commitment {
+        return Err(Fault::Payload);
+    }
+    if !is_canonical(&body.payload) {
+        return Err(Fault::Form);
+    }
+    let payload: Payload = serde_json::from_str(&body.payload).map_err(|_| Fault::Form)?;
+    if payload.event.evidence_type() != entry.header.kind {
+        return Err(Fault::Kind);
+    }
+    let Logged::Core(Event::FrameCaptured { frame, salt, context_hash }) = payload.event else { return Ok(None) };
+    if frame.context_hash(&salt) != context_hash {
+        return Err(Fault::Frame);
+    }
+    let id = frame.context_frame_id.clone();
+    Ok(Some(Captured { id, canonical: canonical(&StoredFrame { frame, salt, context_hash }) }))
+}
+
 /// Follows one stream, entry by entry, in constant memory.
 #[derive(Debug)]
 pub struct ChainCheck {
     head: StreamHead,
-    tenant: String,
     /// Entries seen.
     pub entries: u64,
     /// Entries whose payload is gone, as the record says: a later entry of the stream, about a deleted fact or an erased
@@ -80,36 +151,31 @@ const SPACE_ERASED: &str = "fact_space.erased";
 impl ChainCheck {
     /// Begins at the start of a stream.
     #[must_use]
-    pub fn new(tenant: &str, stream_id: crate::domain::id::StreamId) -> Self {
-        Self {
-            head: StreamHead::new(stream_id),
-            tenant: tenant.to_owned(),
-            entries: 0,
-            erased: 0,
-            missing: 0,
-            missing_facts: 0,
-        }
+    pub fn new(stream_id: StreamId) -> Self {
+        Self { head: StreamHead::new(stream_id), entries: 0, erased: 0, missing: 0, missing_facts: 0 }
     }
 
-    /// The stream that is followed.
+    /// The last entry that held.
     #[must_use]
-    pub fn stream_id(&self) -> &crate::domain::id::StreamId {
-        &self.head.stream_id
+    pub fn head(&self) -> &StreamHead {
+        &self.head
     }
 
     /// Checks the next entry.
-    pub fn next(&mut self, entry: &LogEntry, erasures: &Erasures) -> Result<(), Broken> {
-        let fault = self.fault(entry);
+    pub fn next(&mut self, tenant_id: &TenantId, entry: &LogEntry, erasures: &Erasures) -> Result<(), Broken> {
+        self.take(entry, &look(tenant_id, entry), erasures)
+    }
+
+    /// Checks the next entry, which was looked at before.
+    pub fn take(&mut self, entry: &LogEntry, looked: &Looked, erasures: &Erasures) -> Result<(), Broken> {
+        let fault = self.fault(entry, looked);
         if let Some(fault) = fault {
             let artifact_id = Some(entry.header.artifact_id.clone());
             return Err(Broken { seq: entry.header.seq, artifact_id, fault });
         }
-        self.head = StreamHead {
-            stream_id: entry.header.stream_id.clone(),
-            seq: entry.header.seq,
-            hash: entry.entry_hash,
-            at: Some(entry.header.at),
-        };
+        self.head.seq = entry.header.seq;
+        self.head.hash = entry.entry_hash;
+        self.head.at = Some(entry.header.at);
         self.entries += 1;
         self.account(entry, erasures);
         Ok(())
@@ -138,9 +204,9 @@ impl ChainCheck {
         self.missing_facts = 0;
     }
 
-    fn fault(&self, entry: &LogEntry) -> Option<Fault> {
+    fn fault(&self, entry: &LogEntry, looked: &Looked) -> Option<Fault> {
         let header = &entry.header;
-        if header.stream_id != self.head.stream_id || header.tenant_id.as_str() != self.tenant {
+        if !looked.is_own || header.stream_id != self.head.stream_id {
             return Some(Fault::Foreign);
         }
         if header.seq != self.head.seq + 1 {
@@ -149,26 +215,13 @@ impl ChainCheck {
         if entry.prev_hash != self.head.hash {
             return Some(Fault::Link);
         }
-        if entry.entry_hash != entry_hash(&entry.prev_hash, header, &entry.payload_commitment) {
+        if !looked.hash_holds {
             return Some(Fault::Hash);
         }
         if self.head.at.is_some_and(|before| header.at < before) {
             return Some(Fault::Time);
         }
-        let body = entry.body.as_ref()?;
-        if payload_commitment(&body.salt, body.payload.as_bytes()) != entry.payload_commitment {
-            return Some(Fault::Payload);
-        }
-        let Ok(payload) = serde_json::from_str::<Payload>(&body.payload) else { return Some(Fault::Form) };
-        if canonical(&payload) != body.payload.as_bytes() {
-            return Some(Fault::Form);
-        }
-        if let Some(Event::FrameCaptured { frame, salt, context_hash }) = payload.event.core()
-            && frame.context_hash(salt) != *context_hash
-        {
-            return Some(Fault::Frame);
-        }
-        (payload.event.evidence_type() != header.kind).then_some(Fault::Kind)
+        looked.fault
     }
 
     /// Compares the end of the chain with the head that the stream claims.
@@ -184,7 +237,7 @@ impl ChainCheck {
 mod tests {
     use super::*;
     use crate::domain::event::{About, Event, ReadRecord, Recorded, StreamKey};
-    use crate::domain::id::{Entropy, Ids, TenantId};
+    use crate::domain::id::{Entropy, Ids};
     use crate::domain::policy::PolicyRef;
     use crate::domain::time::Timestamp;
     use crate::evidence::entry::append;
@@ -222,15 +275,16 @@ mod tests {
                 event: Event::ReadRecorded { read: read(n) },
             };
             let at = Timestamp::from_micros(1_700_000_000_000_000 + i64::from(n));
-            append(&mut head, &tenant, &recorded, &policy, at, &mut ids)
+            append(&mut head, &tenant, &recorded, &policy, at, &mut ids).entry
         });
         let entries = entries.collect();
         (head, entries)
     }
 
     fn check(head: &StreamHead, entries: &[LogEntry]) -> Result<ChainCheck, Broken> {
-        let mut chain = ChainCheck::new("t", head.stream_id.clone());
-        entries.iter().try_for_each(|entry| chain.next(entry, &Erasures::default()))?;
+        let mut chain = ChainCheck::new(head.stream_id.clone());
+        let tenant_id = TenantId::new("t").unwrap();
+        entries.iter().try_for_each(|entry| chain.next(&tenant_id, entry, &Erasures::default()))?;
         chain.finish(head.seq, &head.hash)?;
         Ok(chain)
     }
@@ -253,7 +307,7 @@ mod tests {
                 entry.header.kind = kind.trim_start_matches('-').to_owned();
                 entry.body = entry.body.take().filter(|_| !kind.starts_with('-'));
             }
-            let mut chain = ChainCheck::new("t", head.stream_id.clone());
+            let mut chain = ChainCheck::new(head.stream_id.clone());
             for entry in &entries {
                 chain.account(entry, &Erasures::default());
             }

@@ -269,9 +269,9 @@ impl Disposing {
             StreamHead::new(stream_id)
         });
         let recorded = Recorded { stream: StreamKey::Disposal, about: About::default(), event };
-        let entry = append(head, &self.tenant_id, &recorded, policy, self.now, &mut ids);
-        let written = (entry.header.artifact_id.clone(), entry.entry_hash);
-        self.writes.entries.push(entry);
+        let appended = append(head, &self.tenant_id, &recorded, policy, self.now, &mut ids);
+        let written = (appended.entry.header.artifact_id.clone(), appended.entry.entry_hash);
+        self.writes.entries.push(appended);
         written
     }
 

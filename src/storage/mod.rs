@@ -33,7 +33,7 @@ pub use retention::{Aged, AgedQuery, AgedRecords, CapturedFrame, WholeContext};
 pub use space::{FactQuery, SpaceRow, SpaceRowKind};
 pub use subject::{ErasureRow, Found, Held, HoldRow, HoldTerms, Kept, Place, Searched, SubjectStore, Table};
 pub use transaction::{Claim, Loaded, Locking, Row, SpaceWant, Transaction, Want, Writes};
-pub use tree::{Growth, Leaf, StoredCheckpoint, TreeHead, TreeStore, Waiting};
+pub use tree::{Growth, Placed, StoredCheckpoint, TreeHead, TreeStore, Waiting};
 
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;

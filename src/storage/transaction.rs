@@ -14,7 +14,7 @@ use crate::domain::operation::Needs;
 use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
 use crate::domain::world::{Conversation, StoredFrame};
-use crate::evidence::entry::{LogEntry, StreamHead};
+use crate::evidence::entry::{Appended, StreamHead};
 use crate::state_layer::operation::SpaceNeeds;
 
 /// The name of an idempotency row: keyed digest of the `Idempotency-Key`, and of the request made with it.
@@ -99,7 +99,7 @@ pub struct Writes {
     /// Streams seen for the first time, with the ids they get.
     pub new_streams: Vec<(TenantId, StreamKey, StreamId)>,
     /// Log entries, in order, with the stream's key.
-    pub entries: Vec<LogEntry>,
+    pub entries: Vec<Appended>,
     /// Streams that were locked and have no entries: nothing may stay of their names.
     pub unnamed: Vec<(TenantId, StreamKey)>,
     /// The heads after them.

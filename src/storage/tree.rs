@@ -31,17 +31,15 @@ pub struct Waiting {
     pub entry_hash: Digest,
 }
 
-/// A leaf of a tree, and the entry that it stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leaf {
-    /// Its place.
-    pub index: u64,
-    /// The entry's chain.
-    pub stream_id: StreamId,
-    /// The entry's place there.
-    pub seq: u64,
-    /// The entry's hash as it is stored now; none if the entry is gone.
-    pub entry_hash: Option<Digest>,
+/// Where the entries of a tenant are, counted at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placed {
+    /// All entries.
+    pub entries: u64,
+    /// The leaves of the tree.
+    pub leaves: u64,
+    /// Entries that wait.
+    pub waiting: u64,
 }
 
 /// One step of a tree: what becomes of it when waiting entries are appended in this order.
@@ -81,8 +79,6 @@ pub trait TreeStore: Send + Sync {
     async fn tree(&self, tenant_id: &TenantId) -> Result<Option<TreeHead>, StorageError>;
     /// Entries that wait, those of one chain in their order.
     async fn waiting(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<Waiting>, StorageError>;
-    /// How many entries wait.
-    async fn waiting_count(&self, tenant_id: &TenantId) -> Result<u64, StorageError>;
     /// Tiles as wide as they are now; one that is not there has no entry.
     async fn tiles(&self, tenant_id: &TenantId, ids: &[TileId]) -> Result<Vec<Tile>, StorageError>;
     /// Writes a step in one transaction: tiles, leaves and size, and the entries wait no longer. `false`, and nothing is
@@ -90,8 +86,8 @@ pub trait TreeStore: Send + Sync {
     async fn grow(&self, tenant_id: &TenantId, growth: &Growth) -> Result<bool, StorageError>;
     /// Which leaf an entry is; none while it waits.
     async fn leaf(&self, tenant_id: &TenantId, stream_id: &StreamId, seq: u64) -> Result<Option<u64>, StorageError>;
-    /// Leaves from a place on, in order.
-    async fn leaves(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<Leaf>, StorageError>;
+    /// Counts entries, leaves and what waits, all as of one moment. Reads an index of all entries.
+    async fn placed(&self, tenant_id: &TenantId) -> Result<Placed, StorageError>;
     /// Keeps a checkpoint. One of the same size that is there already stays as it is.
     async fn keep_checkpoint(&self, tenant_id: &TenantId, checkpoint: &StoredCheckpoint) -> Result<(), StorageError>;
     /// The newest checkpoint.

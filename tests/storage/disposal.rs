@@ -6,6 +6,7 @@ use cscp::domain::disposal::{DisposalEvent, ErasedRange, ErasureCause};
 use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ConversationId, StreamId};
 use cscp::domain::policy::PolicyRef;
+use cscp::evidence::entry::Payload;
 use cscp::service::{TenantReport, verify_tenant};
 use cscp::storage::{Disposal, Disposing, EvidenceQuery, count_kinds};
 use serde_json::json;
@@ -110,8 +111,9 @@ async fn rows_go_and_a_stream_without_a_name_still_verifies() {
     let mut disposing = Disposing::begin(house.store.as_ref(), tenant, [conversation()]).await.unwrap();
     let head = disposing.head(&conversation()).unwrap().clone();
     let all = ErasedRange { stream_id: head.stream_id.clone(), first: 1, last: head.seq };
-    let bodies: Vec<_> = entries.items.iter().filter_map(|entry| entry.body.as_ref()).collect();
-    let context_id = bodies.iter().find_map(|body| body.about.context_id.clone()).unwrap();
+    let payloads = entries.items.iter().filter_map(|entry| entry.body.as_ref().map(|body| &body.payload));
+    let mut about = payloads.map(|payload| serde_json::from_str::<Payload>(payload).unwrap().about);
+    let context_id = about.find_map(|about| about.context_id).unwrap();
     let items = house.store.items_of(tenant, &context_id).await.unwrap();
     let command = house.store.last_command(tenant, &context_id).await.unwrap().unwrap();
     let disposal = Disposal {

@@ -16,6 +16,7 @@ use cscp::domain::refusal::Refusal;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::packs::PackSource;
 use cscp::service::retention::Retention;
+use cscp::service::transparency::{NoGuard, Transparency};
 use cscp::storage::committer::{Busy, Committed, Committer, Limits, RulesInForce, Submission};
 use cscp::storage::{Claim, Locking, Store, Tenant, Transaction, Want};
 use serde_json::{Value, json};
@@ -140,6 +141,13 @@ impl House {
         let seed = 900_000_000 + RETENTIONS.fetch_add(1, Ordering::SeqCst) * 1_000_000;
         let clock = Arc::<ManualClock>::clone(&self.clock);
         Retention::new(Arc::clone(&self.store), rules, clock, Box::new(SeededEntropy(seed)))
+    }
+
+    /// Gives every entry its place in the log, unsigned.
+    pub(crate) async fn sequenced(&self) {
+        let clock = Arc::<ManualClock>::clone(&self.clock);
+        let log = Transparency::new(Arc::clone(&self.store), clock, None, Arc::new(NoGuard));
+        while log.sequence_once().await.unwrap() > 0 {}
     }
 
     /// A statement behind the program's back, in SQLite's words; says how many rows it changed.

@@ -35,6 +35,7 @@ mod space_races;
 mod spaces;
 mod tampering;
 mod upgrade;
+mod verifying;
 #[path = "../process/waiting.rs"]
 mod waiting;
 

@@ -23,11 +23,12 @@ use cscp::state_layer::assembly::SavedPack;
 use cscp::state_layer::fact::Fact;
 use cscp::storage::{
     Aged, AgedQuery, AgedRecords, ApiKey, ApprovalQuery, CapturedFrame, ContextQuery, DisposalStore, ErasureRow,
-    EvidenceQuery, FactQuery, Growth, HoldRow, HoldSet, Leaf, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Page,
-    Place as SearchPlace, PolicySet, PolicyVersion, PrincipalQuery, Searched, SpaceRow, SpaceWant, StorageError, Store,
-    StoredCheckpoint, StoredClaim, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, Waiting,
-    WholeContext,
+    EvidenceQuery, FactQuery, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Page,
+    Place as SearchPlace, Placed, PolicySet, PolicyVersion, PrincipalQuery, Searched, SpaceRow, SpaceWant,
+    StorageError, Store, StoredCheckpoint, StoredClaim, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore,
+    Waiting, WholeContext,
 };
+use futures_util::future::BoxFuture;
 
 /// Turns a transaction into another one.
 pub(crate) type Meddle = dyn Fn(Arc<dyn Store>, Box<dyn Transaction>) -> Box<dyn Transaction> + Send + Sync;
@@ -37,7 +38,11 @@ pub(crate) struct Meddled {
     meddle: Box<Meddle>,
     cut: Cut,
     writes: AtomicU64,
+    before: Option<Box<Before>>,
 }
+
+/// What happens before a read of this name.
+pub(crate) type Before = dyn Fn(&'static str) -> BoxFuture<'static, ()> + Send + Sync;
 
 /// Which write of the tree fails, counted from 1, and whether it is done nevertheless: then only the answer is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,13 +58,29 @@ impl Meddled {
         meddle: impl Fn(Arc<dyn Store>, Box<dyn Transaction>) -> Box<dyn Transaction> + Send + Sync + 'static,
     ) -> Arc<dyn Store> {
         let meddle = Box::new(meddle);
-        Arc::new(Self { inner: Arc::clone(inner), meddle, cut: Cut::Never, writes: AtomicU64::new(0) })
+        Arc::new(Self { inner: Arc::clone(inner), meddle, cut: Cut::Never, writes: AtomicU64::new(0), before: None })
     }
 
     /// A store that fails at a write of the tree, and at every later one, as if its process had ended.
     pub(crate) fn cut(inner: &Arc<dyn Store>, cut: Cut) -> Arc<dyn Store> {
         let meddle = Box::new(|_, transaction| transaction);
-        Arc::new(Self { inner: Arc::clone(inner), meddle, cut, writes: AtomicU64::new(0) })
+        Arc::new(Self { inner: Arc::clone(inner), meddle, cut, writes: AtomicU64::new(0), before: None })
+    }
+
+    /// A store on which others work while it is read.
+    pub(crate) fn live(
+        inner: &Arc<dyn Store>,
+        before: impl Fn(&'static str) -> BoxFuture<'static, ()> + Send + Sync + 'static,
+    ) -> Arc<dyn Store> {
+        let meddle = Box::new(|_, transaction| transaction);
+        let (inner, before) = (Arc::clone(inner), Some(Box::new(before) as Box<Before>));
+        Arc::new(Self { inner, meddle, cut: Cut::Never, writes: AtomicU64::new(0), before })
+    }
+
+    async fn before(&self, read: &'static str) {
+        if let Some(before) = &self.before {
+            before(read).await;
+        }
     }
 
     /// Whether the next write of the tree is done, and whether its answer arrives.
@@ -89,6 +110,7 @@ impl TreeStore for Meddled {
     }
 
     async fn tree(&self, tenant_id: &TenantId) -> Result<Option<TreeHead>, StorageError> {
+        self.before("tree").await;
         self.inner.tree(tenant_id).await
     }
 
@@ -96,11 +118,8 @@ impl TreeStore for Meddled {
         self.inner.waiting(tenant_id, limit).await
     }
 
-    async fn waiting_count(&self, tenant_id: &TenantId) -> Result<u64, StorageError> {
-        self.inner.waiting_count(tenant_id).await
-    }
-
     async fn tiles(&self, tenant_id: &TenantId, ids: &[TileId]) -> Result<Vec<Tile>, StorageError> {
+        self.before("tiles").await;
         self.inner.tiles(tenant_id, ids).await
     }
 
@@ -114,8 +133,9 @@ impl TreeStore for Meddled {
         self.inner.leaf(tenant_id, stream_id, seq).await
     }
 
-    async fn leaves(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<Leaf>, StorageError> {
-        self.inner.leaves(tenant_id, from, limit).await
+    async fn placed(&self, tenant_id: &TenantId) -> Result<Placed, StorageError> {
+        self.before("placed").await;
+        self.inner.placed(tenant_id).await
     }
 
     async fn keep_checkpoint(&self, tenant_id: &TenantId, checkpoint: &StoredCheckpoint) -> Result<(), StorageError> {
@@ -127,6 +147,7 @@ impl TreeStore for Meddled {
     }
 
     async fn checkpoint(&self, tenant_id: &TenantId) -> Result<Option<StoredCheckpoint>, StorageError> {
+        self.before("checkpoint").await;
         self.inner.checkpoint(tenant_id).await
     }
 }
@@ -138,6 +159,7 @@ impl LoggedStore for Meddled {
     }
 
     async fn logged(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<(u64, LogEntry)>, StorageError> {
+        self.before("logged").await;
         self.inner.logged(tenant_id, from, limit).await
     }
 
@@ -211,6 +233,7 @@ impl LiveStore for Meddled {
 #[async_trait]
 impl DisposalStore for Meddled {
     async fn disposal_head(&self, tenant_id: &TenantId) -> Result<Option<StreamHead>, StorageError> {
+        self.before("disposal_head").await;
         self.inner.disposal_head(tenant_id).await
     }
 
@@ -326,6 +349,7 @@ macro_rules! pass_on {
             }
 
             $(async fn $name(&self, $($argument: $kind),*) -> Result<$result, StorageError> {
+                self.before(stringify!($name)).await;
                 self.inner.$name($($argument),*).await
             })*
         }

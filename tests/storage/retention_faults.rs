@@ -16,7 +16,6 @@ use cscp::domain::time::Timestamp;
 use cscp::evidence::entry::{Logged, Payload};
 use cscp::evidence::tree::{TileSet, inclusion_proof, inclusion_tiles, verify_inclusion};
 use cscp::service::retention::{Disposed, Mode, Retention};
-use cscp::service::transparency::{NoGuard, Transparency};
 use cscp::service::verify_tenant;
 use cscp::storage::{
     Counts, Disposal, EvidenceQuery, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant,
@@ -217,9 +216,7 @@ async fn whatever_ends_in_between_nothing_is_half_gone() {
 async fn what_was_proven_before_is_proven_afterwards() {
     let house = crowd(5).await;
     let tenant = &house.tenant.tenant_id;
-    let clock = Arc::<ManualClock>::clone(&house.clock);
-    let log = Transparency::new(Arc::clone(&house.store), clock, None, Arc::new(NoGuard));
-    while log.sequence_once().await.unwrap() > 0 {}
+    house.sequenced().await;
     let head = house.store.tree(tenant).await.unwrap().unwrap();
     let entries = EvidenceQuery { limit: 200, ..EvidenceQuery::default() };
     let entries = house.store.entries(tenant, &entries).await.unwrap().items;
@@ -233,7 +230,7 @@ async fn what_was_proven_before_is_proven_afterwards() {
     house.clock.pass(400 * DAY);
     let gone = everything(&house.retention_by(rules(&PERIODS)), &house).await.unwrap();
     assert!(gone.rows["payloads"] > 20 && gone.rows["contexts"] > 0, "{gone:?}");
-    while log.sequence_once().await.unwrap() > 0 {}
+    house.sequenced().await;
     is_sound(&house).await;
     for (entry, (leaf, proof)) in entries.iter().zip(&proofs) {
         let id = &entry.header.artifact_id;

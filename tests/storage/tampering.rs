@@ -36,9 +36,13 @@ async fn every_way_of_changing_the_log_is_found() {
         ("UPDATE streams SET seq = seq - 1", 0),
         ("UPDATE streams SET head_hash = zeroblob(32)", 0),
     ];
-    for (sql, seq) in cases {
+    // Before the entries have their place in the log, and after.
+    for ((sql, seq), logged) in cases.into_iter().flat_map(|case| [(case, false), (case, true)]) {
         let house = house_with_history().await;
         let tenant = &house.tenant.tenant_id;
+        if logged {
+            house.sequenced().await;
+        }
         assert!(verify_tenant(house.store.as_ref(), tenant).await.unwrap().broken.is_empty());
         tamper(&house, sql).await;
         let report = verify_tenant(house.store.as_ref(), tenant).await.unwrap();

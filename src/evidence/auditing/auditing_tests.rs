@@ -46,7 +46,7 @@ fn looks(seconds: &[i64], mut head: impl FnMut(usize, &mut StreamHead)) -> Vec<L
             event: Event::ReadRecorded { read },
         };
         head(place, &mut at);
-        append(&mut at, &tenant, &recorded, &policy, Timestamp::from_micros(START + second * 1_000_000), &mut ids)
+        append(&mut at, &tenant, &recorded, &policy, Timestamp::from_micros(START + second * 1_000_000), &mut ids).entry
     });
     looks.collect()
 }

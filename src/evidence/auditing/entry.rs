@@ -104,7 +104,7 @@ fn is_in(entry: &Entry, entry_hash: &Digest, checkpoint: &Checkpoint) -> bool {
 
 /// The payload, if it and its salt are what was committed to.
 fn opened(payload: &str, salt: &str, commitment: &Digest) -> Option<Value> {
-    let salt = Digest::from_hex(salt).filter(|parsed| parsed.to_hex() == salt)?;
+    let salt = digits(salt)?;
     let derived = sha256(&[b"cscp.payload.v1", salt.as_bytes(), payload.as_bytes()]);
     if derived == *commitment { parse(payload.as_bytes()).ok() } else { None }
 }
@@ -133,7 +133,7 @@ pub(super) fn frame_holds(frame: &FrameLine) -> Result<bool, Flaw> {
 }
 
 fn frame_derives(frame: &FrameLine, text: &str, salt: &str) -> Option<bool> {
-    let salt = Digest::from_hex(salt).filter(|parsed| parsed.to_hex() == salt)?;
+    let salt = digits(salt)?;
     let derived = sha256(&[b"cscp.frame.v1", salt.as_bytes(), text.as_bytes()]);
     let says = parse(text.as_bytes()).ok()?;
     let fits = digest(&frame.context_hash)? == derived
@@ -149,8 +149,12 @@ pub(super) fn pack_holds(pack: &Pack) -> bool {
 
 /// `sha256:` and 64 hexadecimal digits in lower case.
 pub(super) fn digest(text: &str) -> Option<Digest> {
-    let hex = text.strip_prefix("sha256:")?;
-    Digest::from_hex(hex).filter(|digest| digest.to_hex() == hex)
+    digits(text.strip_prefix("sha256:")?)
+}
+
+/// 64 hexadecimal digits in lower case: no digest has two forms.
+fn digits(hex: &str) -> Option<Digest> {
+    Digest::from_hex(hex).filter(|_| !hex.bytes().any(|byte| byte.is_ascii_uppercase()))
 }
 
 fn sha256(parts: &[&[u8]]) -> Digest {

@@ -16,7 +16,7 @@ pub use flaw::Flaw;
 pub use report::{BundleReport, Found, Trust};
 
 use self::entry::{Checked, Known, Refused};
-use self::line::{Closing, Coverage, CoverageKind, Entry, FrameLine, Line, Opening, Summary};
+use self::line::{Closing, Coverage, CoverageKind, FrameLine, Line, Opening, Summary};
 use crate::domain::canonical::Digest;
 use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::note::{self, VerifierKey};
@@ -48,6 +48,28 @@ pub struct Trusted {
 /// An entry line that was looked at by itself. Lines may be looked at in any order, also side by side.
 #[derive(Debug)]
 pub struct Looked(Seen);
+
+impl Looked {
+    fn at(bytes: &[u8], known: &Known) -> Self {
+        Self(match line::read(bytes) {
+            None => Seen::Unreadable,
+            Some(Line::Entry(entry)) => Seen::Entry(Box::new(entry::check(&entry, known))),
+            Some(other) => Seen::Other(other),
+        })
+    }
+}
+
+/// Looks at lines by themselves: most of the work, and none that depends on other entries.
+#[derive(Debug, Clone)]
+pub struct Looker(Known);
+
+impl Looker {
+    /// Looks at a line, without its line break.
+    #[must_use]
+    pub fn look(&self, bytes: &[u8]) -> Looked {
+        Looked::at(bytes, &self.0)
+    }
+}
 
 #[derive(Debug)]
 enum Seen {
@@ -99,31 +121,16 @@ impl Auditor {
         }
     }
 
-    /// Whether the lines from here on can be looked at by [`look`](Self::look) on their own: what they are checked
-    /// against is known.
+    /// Who looks at the lines from here on, on their own; none as long as it is not known what they are checked against.
+    /// That stays as it is once it is known.
     #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.known.checkpoint.is_some()
-    }
-
-    /// Looks at a line by itself, without its line break: most of the work, and none that depends on other entries.
-    #[must_use]
-    pub fn look(&self, bytes: &[u8]) -> Looked {
-        Looked(match line::read(bytes) {
-            None => Seen::Unreadable,
-            Some(Line::Entry(entry)) => Seen::Entry(Box::new(self.look_at(&entry))),
-            Some(other) => Seen::Other(other),
-        })
-    }
-
-    fn look_at(&self, entry: &Entry) -> Result<Checked, Refused> {
-        entry::check(entry, &self.known)
+    pub fn looker(&self) -> Option<Looker> {
+        self.known.checkpoint.is_some().then(|| Looker(self.known.clone()))
     }
 
     /// Takes in the next line, without its line break.
     pub fn line(&mut self, bytes: &[u8]) {
-        let looked = self.look(bytes);
-        self.take(bytes, looked);
+        self.take(bytes, Looked::at(bytes, &self.known));
     }
 
     /// Takes in the next line, which was looked at before.

@@ -1,12 +1,13 @@
 //! Verifying the tree: the leaves are the entries, each once, and tiles and root follow from them.
 
+use super::pages::{Page, TILE};
+use crate::domain::canonical::Digest;
 use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::checkpoint::Checkpoint;
+use crate::evidence::entry::LogEntry;
 use crate::evidence::tree::{Growing, Tile, TileSet, TreeError, empty_root, leaf_hash, right_edge, root};
-use crate::storage::{Leaf, StorageError, Store};
+use crate::storage::{StorageError, Store, StoredCheckpoint, TreeHead};
 
-/// Leaves looked at together: one tile of them.
-const TILE: u32 = 256;
 /// So many faults say enough.
 const MOST: usize = 20;
 
@@ -48,92 +49,112 @@ pub struct TreeReport {
     pub faults: Vec<TreeFault>,
 }
 
-/// Derives the tree anew from its leaves, a tile at a time: memory does not grow with the log. `entries` is how many
-/// entries the chains have; what was written since they were counted waits, and is none the worse for it.
-pub(super) async fn check(store: &dyn Store, tenant_id: &TenantId, entries: u64) -> Result<TreeReport, StorageError> {
-    let head = store.tree(tenant_id).await?;
-    let size = head.map_or(0, |head| head.size);
-    let mut report = TreeReport { size, ..TreeReport::default() };
-    let mut derived = Derived::default();
-    while derived.size < size && report.faults.len() < MOST {
-        let leaves = store.leaves(tenant_id, derived.size, TILE).await?;
-        let id = crate::evidence::tree::TileId { level: 0, index: derived.size / u64::from(TILE) };
-        let stored = store.tiles(tenant_id, &[id]).await?;
-        let before = derived.size;
-        derived.append(&leaves, size, stored.first(), &mut report.faults);
-        if derived.size == before {
-            break;
-        }
-    }
-    let whole = report.faults.is_empty();
-    let follows = derived.size == size && derived.root == head.map_or_else(empty_root, |head| head.root);
-    if whole && !(follows && derived.edge_is_stored(store, tenant_id).await?) {
-        report.faults.push(TreeFault::Root);
-    }
-    if whole && !checkpoint_fits(store, tenant_id, size).await? {
-        report.faults.push(TreeFault::Checkpoint);
-    }
-    report.waiting = entries.saturating_sub(size);
-    let waits = store.waiting_count(tenant_id).await?;
-    if waits < report.waiting {
-        report.faults.push(TreeFault::Lost(report.waiting - waits));
-    }
-    Ok(report)
-}
-
-/// The tree as it follows from the leaves.
-struct Derived {
+/// The tree as it follows from the leaves, a tile at a time: memory does not grow with the log.
+pub(super) struct Derived {
+    head: Option<TreeHead>,
     size: u64,
-    root: crate::domain::canonical::Digest,
+    root: Digest,
     edge: Vec<Tile>,
-}
-
-impl Default for Derived {
-    fn default() -> Self {
-        Self { size: 0, root: empty_root(), edge: Vec::new() }
-    }
+    faults: Vec<TreeFault>,
+    /// A leaf is gone: nothing after it can be derived.
+    ends: bool,
 }
 
 impl Derived {
+    /// Begins with no leaf. What grows beyond the head as it was read is none of its business.
+    pub(super) fn new(head: Option<TreeHead>) -> Self {
+        Self { head, size: 0, root: empty_root(), edge: Vec::new(), faults: Vec::new(), ends: false }
+    }
+
+    /// The size that will be reached.
+    pub(super) fn target(&self) -> u64 {
+        self.head.map_or(0, |head| head.size)
+    }
+
     /// Appends the entries of the next leaves, and compares each with the leaf as it is stored.
-    fn append(&mut self, leaves: &[Leaf], size: u64, stored: Option<&Tile>, faults: &mut Vec<TreeFault>) {
+    pub(super) fn append(&mut self, page: &Page) {
+        let mut found = page.entries.iter().peekable();
+        for from in (page.from..page.until).step_by(usize::try_from(TILE).unwrap_or(usize::MAX)) {
+            let until = page.until.min(from + TILE);
+            let stored = page.tiles.iter().find(|tile| tile.id().index == from / TILE);
+            let mut leaves = Vec::new();
+            while let Some((leaf, entry, _)) = found.next_if(|(leaf, ..)| *leaf < until) {
+                leaves.push((*leaf, entry));
+            }
+            if !self.ends && self.faults.len() < MOST {
+                self.append_tile(until, &leaves, stored);
+            }
+        }
+    }
+
+    fn append_tile(&mut self, until: u64, leaves: &[(u64, &LogEntry)], stored: Option<&Tile>) {
         let Ok(mut growing) = Growing::new(self.size, std::mem::take(&mut self.edge)) else {
-            faults.push(TreeFault::Root);
-            return;
+            self.ends = true;
+            return self.faults.push(TreeFault::Root);
         };
-        let until = size.min(self.size.saturating_add(u64::from(TILE)));
         let mut found = leaves.iter().peekable();
         for (place, index) in (self.size..until).enumerate() {
-            let leaf = found.next_if(|leaf| leaf.index == index);
-            let Some(Leaf { stream_id, seq, entry_hash: Some(hash), .. }) = leaf else {
-                faults.push(TreeFault::Leaf(index));
-                return;
+            let Some((_, entry)) = found.next_if(|(leaf, _)| *leaf == index) else {
+                self.ends = true;
+                return self.faults.push(TreeFault::Leaf(index));
             };
             let known = stored.and_then(|tile| tile.hashes().get(place));
-            if known.is_some_and(|known| *known != leaf_hash(hash)) {
-                faults.push(TreeFault::Entry { leaf: index, stream_id: stream_id.clone(), seq: *seq });
+            if known.is_some_and(|known| *known != leaf_hash(&entry.entry_hash)) {
+                let header = &entry.header;
+                let stream_id = header.stream_id.clone();
+                self.faults.push(TreeFault::Entry { leaf: index, stream_id, seq: header.seq });
             }
-            growing.push(hash);
+            growing.push(&entry.entry_hash);
         }
         let grown = growing.finish();
-        let edge = right_edge(grown.size);
         let old = std::mem::take(&mut self.edge);
         let tiles: TileSet = old.into_iter().chain(grown.tiles).collect();
-        self.edge = edge.iter().filter_map(|id| tiles.get(*id).cloned()).collect();
+        self.edge = right_edge(grown.size).iter().filter_map(|id| tiles.get(*id).cloned()).collect();
         (self.size, self.root) = (grown.size, grown.root);
     }
 
-    /// Whether the tiles that the next leaves will be appended to are stored as they follow.
+    /// What was found, once all leaves were appended.
+    pub(super) async fn finish(
+        mut self,
+        store: &dyn Store,
+        tenant_id: &TenantId,
+        checkpoint: Option<&StoredCheckpoint>,
+    ) -> Result<TreeReport, StorageError> {
+        let size = self.target();
+        if self.faults.is_empty() {
+            let follows = self.size == size && self.root == self.head.map_or_else(empty_root, |head| head.root);
+            if !(follows && self.edge_is_stored(store, tenant_id).await?) {
+                self.faults.push(TreeFault::Root);
+            }
+            if !checkpoint_fits(store, tenant_id, checkpoint, size).await? {
+                self.faults.push(TreeFault::Checkpoint);
+            }
+        }
+        let placed = store.placed(tenant_id).await?;
+        let lost = placed.entries.saturating_sub(placed.leaves.saturating_add(placed.waiting));
+        if lost > 0 {
+            self.faults.push(TreeFault::Lost(lost));
+        }
+        Ok(TreeReport { size, waiting: placed.waiting, faults: self.faults })
+    }
+
+    /// Whether the tiles that the next leaves will be appended to are stored as they follow. They may have grown since.
     async fn edge_is_stored(&self, store: &dyn Store, tenant_id: &TenantId) -> Result<bool, StorageError> {
         let stored: TileSet = store.tiles(tenant_id, &right_edge(self.size)).await?.into_iter().collect();
-        Ok(self.edge.iter().all(|tile| stored.get(tile.id()) == Some(tile)))
+        let begins = |tile: &Tile| stored.get(tile.id()).is_some_and(|now| now.hashes().starts_with(tile.hashes()));
+        Ok(self.edge.iter().all(begins))
     }
 }
 
 /// Whether the newest checkpoint tells the root that a tree of its size has. Who signed it is for those who hold the
 /// key's name.
-async fn checkpoint_fits(store: &dyn Store, tenant_id: &TenantId, size: u64) -> Result<bool, StorageError> {
-    let Some(newest) = store.checkpoint(tenant_id).await? else { return Ok(true) };
+async fn checkpoint_fits(
+    store: &dyn Store,
+    tenant_id: &TenantId,
+    newest: Option<&StoredCheckpoint>,
+    size: u64,
+) -> Result<bool, StorageError> {
+    let Some(newest) = newest else { return Ok(true) };
     let body = newest.note.split_inclusive("\n\n").next().and_then(|body| body.strip_suffix('\n'));
     let Some(Ok(checkpoint)) = body.map(Checkpoint::parse) else { return Ok(false) };
     if checkpoint.size() != newest.size || newest.size > size {

@@ -242,7 +242,7 @@ impl Line {
         }
         transaction.write(&writes).await?;
         transaction.commit().await.map_err(|error| {
-            let first = writes.entries.first().map(|entry| &entry.header);
+            let first = writes.entries.first().map(|appended| &appended.entry.header);
             let receipt = first.map(|header| (header.tenant_id.clone(), header.artifact_id.clone()));
             Failed::InDoubt(Box::new(Doubt { error, outcomes: outcomes.clone(), wants, receipt }))
         })?;

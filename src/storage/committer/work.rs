@@ -16,7 +16,7 @@ use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Timestamp;
 use crate::domain::verdict::Reason;
 use crate::domain::world::World;
-use crate::evidence::entry::{EntryBody, StreamHead, append};
+use crate::evidence::entry::{Appended, StreamHead, append};
 use crate::state_layer::event::SpaceEvent;
 use crate::state_layer::refusal::SpaceRefusal;
 use crate::storage::request::Request;
@@ -188,7 +188,7 @@ impl Work {
     fn erase(&mut self, tenant_id: &TenantId, space_id: &SpaceId) {
         let stream = (tenant_id.clone(), StreamKey::FactSpace(space_id.clone()));
         if let Some(head) = self.heads.get(&stream) {
-            let entries = self.writes.entries.iter_mut();
+            let entries = self.writes.entries.iter_mut().map(|appended| &mut appended.entry);
             entries.filter(|entry| entry.header.stream_id == head.stream_id).for_each(|entry| entry.body = None);
         }
         let written = self.writes.claims.iter_mut().map(|(tenant, _, claim)| (&*tenant, claim));
@@ -208,10 +208,11 @@ impl Work {
         }
         let stream = (tenant_id.clone(), StreamKey::FactSpace(space_id.clone()));
         if let Some(head) = self.heads.get(&stream) {
-            let entries = self.writes.entries.iter_mut().filter(|entry| entry.header.stream_id == head.stream_id);
-            for entry in entries {
-                let about = |body: &EntryBody| body.about.of_fact().is_some_and(|id| forgotten.contains(id));
-                entry.body = entry.body.take().filter(|body| !about(body));
+            for Appended { entry, about } in &mut self.writes.entries {
+                let tells = about.of_fact().is_some_and(|id| forgotten.contains(id));
+                if tells && entry.header.stream_id == head.stream_id {
+                    entry.body = None;
+                }
             }
         }
         let written = self.writes.claims.iter_mut().map(|(tenant, _, claim)| (&*tenant, claim));

@@ -9,7 +9,7 @@ use super::rows::{digest, failed, impossible, tenant_id, text, time};
 use super::session::EVERYBODY;
 use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::tree::{Tile, TileId};
-use crate::storage::{Growth, Leaf, StorageError, StoredCheckpoint, TreeHead, TreeStore, Waiting};
+use crate::storage::{Growth, Placed, StorageError, StoredCheckpoint, TreeHead, TreeStore, Waiting};
 
 const BEHIND: &str = "-- postgres: tree.behind
     SELECT tenant_id FROM tenants AS t
@@ -22,9 +22,6 @@ const TREE: &str = "-- postgres: tree.tree
 
 const WAITING: &str = "-- postgres: tree.waiting
     SELECT stream_id, seq, entry_hash FROM log_outbox WHERE tenant_id = $1 ORDER BY stream_id, seq LIMIT $2";
-
-const WAITING_COUNT: &str = "-- postgres: tree.waiting_count
-    SELECT count(*) AS waiting FROM log_outbox WHERE tenant_id = $1";
 
 const TILES: &str = "-- postgres: tree.tiles
     SELECT t.level, t.tile, t.hashes FROM unnest($2::int8[], $3::int8[]) AS w (level, tile)
@@ -54,10 +51,11 @@ const NO_LONGER_WAITING: &str = "-- postgres: tree.no_longer_waiting
 const LEAF: &str = "-- postgres: tree.leaf
     SELECT leaf FROM log_leaves WHERE tenant_id = $1 AND stream_id = $2 AND seq = $3";
 
-const LEAVES: &str = "-- postgres: tree.leaves
-    SELECT l.leaf, l.stream_id, l.seq, e.entry_hash FROM log_leaves AS l
-        LEFT JOIN log_entries AS e ON e.tenant_id = l.tenant_id AND e.stream_id = l.stream_id AND e.seq = l.seq
-        WHERE l.tenant_id = $1 AND l.leaf >= $2 ORDER BY l.leaf LIMIT $3";
+/// One statement sees one moment.
+const PLACED: &str = "-- postgres: tree.placed
+    SELECT (SELECT count(*) FROM log_entries WHERE tenant_id = $1) AS entries,
+           coalesce((SELECT size FROM log_trees WHERE tenant_id = $1), 0) AS leaves,
+           (SELECT count(*) FROM log_outbox WHERE tenant_id = $1) AS waiting";
 
 const KEEP: &str = "-- postgres: tree.keep_checkpoint
     WITH kept AS (
@@ -107,12 +105,6 @@ impl TreeStore for PostgresStore {
         rows.iter().map(waiting).collect()
     }
 
-    async fn waiting_count(&self, tenant_id: &TenantId) -> Result<u64, StorageError> {
-        let tenant = tenant_id.as_str();
-        let rows = self.rest.rows(tenant, sqlx::query(WAITING_COUNT).bind(tenant)).await?;
-        rows.first().map_or(Ok(0), |row| size(row, "waiting"))
-    }
-
     async fn tiles(&self, tenant_id: &TenantId, ids: &[TileId]) -> Result<Vec<Tile>, StorageError> {
         let tenant = tenant_id.as_str();
         let (levels, tiles) = columns(ids.iter().copied());
@@ -153,10 +145,11 @@ impl TreeStore for PostgresStore {
         self.rest.rows(tenant, query).await?.first().map(|row| size(row, "leaf")).transpose()
     }
 
-    async fn leaves(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<Leaf>, StorageError> {
+    async fn placed(&self, tenant_id: &TenantId) -> Result<Placed, StorageError> {
         let tenant = tenant_id.as_str();
-        let query = sqlx::query(LEAVES).bind(tenant).bind(stored(from)).bind(i64::from(limit));
-        self.rest.rows(tenant, query).await?.iter().map(leaf).collect()
+        let rows = self.rest.rows(tenant, sqlx::query(PLACED).bind(tenant)).await?;
+        let row = rows.first().ok_or_else(|| impossible("log_entries", &"nothing was counted"))?;
+        Ok(Placed { entries: size(row, "entries")?, leaves: size(row, "leaves")?, waiting: size(row, "waiting")? })
     }
 
     async fn keep_checkpoint(&self, tenant_id: &TenantId, checkpoint: &StoredCheckpoint) -> Result<(), StorageError> {
@@ -185,14 +178,6 @@ fn waiting(row: &PgRow) -> Result<Waiting, StorageError> {
     let stream_id = StreamId::parse(&text(row, "stream_id")?);
     let stream_id = stream_id.ok_or_else(|| impossible("log_outbox", &"an unreadable stream id"))?;
     Ok(Waiting { stream_id, seq: size(row, "seq")?, entry_hash: digest(row, "entry_hash")? })
-}
-
-fn leaf(row: &PgRow) -> Result<Leaf, StorageError> {
-    let stream_id = StreamId::parse(&text(row, "stream_id")?);
-    let stream_id = stream_id.ok_or_else(|| impossible("log_leaves", &"an unreadable stream id"))?;
-    let stands = row.try_get::<Option<&[u8]>, _>("entry_hash").map_err(failed)?.is_some();
-    let entry_hash = if stands { Some(digest(row, "entry_hash")?) } else { None };
-    Ok(Leaf { index: size(row, "leaf")?, stream_id, seq: size(row, "seq")?, entry_hash })
 }
 
 fn tile(row: &PgRow) -> Result<Tile, StorageError> {

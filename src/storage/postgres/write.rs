@@ -19,7 +19,7 @@ use crate::domain::id::{CommandId, ContextId, ConversationId, CorrelationId, Spa
 use crate::domain::item::{ItemState, PendingItem};
 use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
-use crate::evidence::entry::LogEntry;
+use crate::evidence::entry::Appended;
 use crate::storage::{Row, StorageError, StoredClaim, Writes};
 
 /// The rows of a batch, table by table.
@@ -227,7 +227,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn add_entry(&mut self, entry: &'a LogEntry) {
+    fn add_entry(&mut self, Appended { entry, about }: &'a Appended) {
         let header = &entry.header;
         let (tenant, stream) = (header.tenant_id.as_str(), header.stream_id.as_str());
         let (seq, at) = (whole(header.seq), header.at.as_micros());
@@ -245,7 +245,6 @@ impl<'a> Batch<'a> {
             entry.entry_hash.as_bytes(),
         ));
         let Some(body) = &entry.body else { return };
-        let about = &body.about;
         self.payloads.add((
             tenant,
             stream,

@@ -50,6 +50,10 @@ use crate::storage::{
 
 /// Connections for reads. They never wait for the writer: that is what WAL is for.
 const READERS: u32 = 4;
+/// Rows a reader hands over before it waits for whoever takes them: to wake one another for each is dearer than the row.
+const ROWS_AT_ONCE: usize = 512;
+/// What a reader keeps of the file, in KiB with a minus as SQLite wants it: the keys of a log in another order than its own.
+const READER_CACHE: &str = "-16384";
 /// How long a writer waits for another process's transaction, such as a `cscp key create` beside the server.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -78,7 +82,7 @@ impl SqliteStore {
         });
         let writer = pool.clone().max_connections(1).connect_with(options.clone()).await.map_err(unavailable)?;
         schema::bring_up_to_date(&writer).await?;
-        let readers = options.read_only(true);
+        let readers = options.read_only(true).row_buffer_size(ROWS_AT_ONCE).pragma("cache_size", READER_CACHE);
         let readers = pool.max_connections(READERS).connect_with(readers).await.map_err(unavailable)?;
         Ok(Self { writer, readers, clock })
     }

@@ -141,7 +141,7 @@ pub(super) fn entry(row: &SqliteRow) -> Result<LogEntry, StorageError> {
     };
     let payload: Option<String> = row.try_get("payload").map_err(unavailable)?;
     let body = match payload {
-        Some(payload) => Some(EntryBody::stored(digest(row, "salt")?, payload)),
+        Some(payload) => Some(EntryBody { salt: digest(row, "salt")?, payload }),
         None => None,
     };
     Ok(LogEntry {

@@ -8,7 +8,7 @@ use super::SqliteStore;
 use super::rows::{Rows, digest, impossible, tenant_id, text, time, unavailable};
 use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::tree::{Tile, TileId};
-use crate::storage::{Growth, Leaf, StorageError, StoredCheckpoint, TreeHead, TreeStore, Waiting};
+use crate::storage::{Growth, Placed, StorageError, StoredCheckpoint, TreeHead, TreeStore, Waiting};
 
 const BEHIND: &str = "-- sqlite: tree.behind
     SELECT tenant_id FROM tenants AS t
@@ -21,9 +21,6 @@ const TREE: &str = "-- sqlite: tree.tree
 
 const WAITING: &str = "-- sqlite: tree.waiting
     SELECT stream_id, seq, entry_hash FROM log_outbox WHERE tenant_id = ? ORDER BY stream_id, seq LIMIT ?";
-
-const WAITING_COUNT: &str = "-- sqlite: tree.waiting_count
-    SELECT count(*) AS waiting FROM log_outbox WHERE tenant_id = ?";
 
 const TILES: &str = "-- sqlite: tree.tiles
     SELECT t.level, t.tile, t.hashes FROM json_each(?2) AS w
@@ -52,10 +49,11 @@ const NO_LONGER_WAITING: &str = "-- sqlite: tree.no_longer_waiting
 const LEAF: &str = "-- sqlite: tree.leaf
     SELECT leaf FROM log_leaves WHERE tenant_id = ? AND stream_id = ? AND seq = ?";
 
-const LEAVES: &str = "-- sqlite: tree.leaves
-    SELECT l.leaf, l.stream_id, l.seq, e.entry_hash FROM log_leaves AS l
-        LEFT JOIN log_entries AS e ON e.tenant_id = l.tenant_id AND e.stream_id = l.stream_id AND e.seq = l.seq
-        WHERE l.tenant_id = ? AND l.leaf >= ? ORDER BY l.leaf LIMIT ?";
+/// One statement sees one moment.
+const PLACED: &str = "-- sqlite: tree.placed
+    SELECT (SELECT count(*) FROM log_entries WHERE tenant_id = ?1) AS entries,
+           coalesce((SELECT size FROM log_trees WHERE tenant_id = ?1), 0) AS leaves,
+           (SELECT count(*) FROM log_outbox WHERE tenant_id = ?1) AS waiting";
 
 const KEEP: &str = "-- sqlite: tree.keep_checkpoint
     INSERT INTO log_checkpoints (tenant_id, size, at, note) VALUES (?, ?, ?, ?)
@@ -103,11 +101,6 @@ impl TreeStore for SqliteStore {
     async fn waiting(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<Waiting>, StorageError> {
         let query = sqlx::query(WAITING).bind(tenant_id.as_str()).bind(i64::from(limit));
         query.fetch_all(&self.readers).await.map_err(unavailable)?.iter().map(waiting).collect()
-    }
-
-    async fn waiting_count(&self, tenant_id: &TenantId) -> Result<u64, StorageError> {
-        let query = sqlx::query(WAITING_COUNT).bind(tenant_id.as_str());
-        size(&query.fetch_one(&self.readers).await.map_err(unavailable)?, "waiting")
     }
 
     async fn tiles(&self, tenant_id: &TenantId, ids: &[TileId]) -> Result<Vec<Tile>, StorageError> {
@@ -158,9 +151,10 @@ impl TreeStore for SqliteStore {
         row.map(|row| size(&row, "leaf")).transpose()
     }
 
-    async fn leaves(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<Leaf>, StorageError> {
-        let query = sqlx::query(LEAVES).bind(tenant_id.as_str()).bind(stored(from)).bind(i64::from(limit));
-        query.fetch_all(&self.readers).await.map_err(unavailable)?.iter().map(leaf).collect()
+    async fn placed(&self, tenant_id: &TenantId) -> Result<Placed, StorageError> {
+        let query = sqlx::query(PLACED).bind(tenant_id.as_str());
+        let row = query.fetch_one(&self.readers).await.map_err(unavailable)?;
+        Ok(Placed { entries: size(&row, "entries")?, leaves: size(&row, "leaves")?, waiting: size(&row, "waiting")? })
     }
 
     async fn keep_checkpoint(&self, tenant_id: &TenantId, checkpoint: &StoredCheckpoint) -> Result<(), StorageError> {
@@ -189,14 +183,6 @@ fn waiting(row: &SqliteRow) -> Result<Waiting, StorageError> {
     let stream_id = text(row, "stream_id")?;
     let stream_id = StreamId::parse(&stream_id).ok_or_else(|| impossible("log_outbox", &"an unreadable stream id"))?;
     Ok(Waiting { stream_id, seq: size(row, "seq")?, entry_hash: digest(row, "entry_hash")? })
-}
-
-fn leaf(row: &SqliteRow) -> Result<Leaf, StorageError> {
-    let stream_id = text(row, "stream_id")?;
-    let stream_id = StreamId::parse(&stream_id).ok_or_else(|| impossible("log_leaves", &"an unreadable stream id"))?;
-    let stands = row.try_get::<Option<&[u8]>, _>("entry_hash").map_err(unavailable)?.is_some();
-    let entry_hash = if stands { Some(digest(row, "entry_hash")?) } else { None };
-    Ok(Leaf { index: size(row, "leaf")?, stream_id, seq: size(row, "seq")?, entry_hash })
 }
 
 fn tile(row: &SqliteRow) -> Result<Tile, StorageError> {

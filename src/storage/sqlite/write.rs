@@ -9,7 +9,7 @@ use super::rows::{Rows, unavailable};
 use crate::domain::id::TenantId;
 use crate::domain::item::{ItemState, PendingItem};
 use crate::domain::principal::Principal;
-use crate::evidence::entry::LogEntry;
+use crate::evidence::entry::Appended;
 use crate::storage::{Row, StorageError, Writes};
 
 const STREAMS: &str = "
@@ -293,7 +293,7 @@ fn add_principal(values: &mut Values, tenant_id: &TenantId, principal: &Principa
     }
 }
 
-fn add_entry(values: &mut Values, entry: &LogEntry) {
+fn add_entry(values: &mut Values, Appended { entry, about }: &Appended) {
     let header = &entry.header;
     let row = (
         &header.tenant_id,
@@ -311,7 +311,6 @@ fn add_entry(values: &mut Values, entry: &LogEntry) {
     values.add(LOG_ENTRIES, &row);
     values.add(LOG_OUTBOX, &(&header.tenant_id, &header.stream_id, header.seq, &entry.entry_hash));
     let Some(body) = &entry.body else { return };
-    let about = &body.about;
     let row = (
         &header.tenant_id,
         &header.stream_id,

@@ -1,0 +1,193 @@
+//! The chains of a tenant, followed side by side as the log has them, and each to its head.
+
+use std::collections::HashMap;
+
+use super::{TenantReport, pages};
+use crate::domain::id::{StreamId, TenantId};
+use crate::evidence::entry::{LogEntry, StreamHead};
+use crate::evidence::erasures::Erasures;
+use crate::evidence::verify::{Broken, ChainCheck, Looked};
+use crate::storage::{StorageError, Store};
+
+/// Heads, or entries of one chain, read at once.
+const PAGE: u32 = 500;
+/// How often a chain is looked at anew when something about it changed meanwhile.
+const LOOKS: usize = 5;
+
+/// A chain as far as it was followed.
+struct Chain {
+    check: ChainCheck,
+    broken: Option<Broken>,
+}
+
+impl Chain {
+    fn new(stream_id: StreamId) -> Self {
+        Self { check: ChainCheck::new(stream_id), broken: None }
+    }
+
+    /// The first fault says enough.
+    fn take(&mut self, entry: &LogEntry, looked: &Looked, erasures: &Erasures) {
+        if self.broken.is_none() {
+            self.broken = self.check.take(entry, looked, erasures).err();
+        }
+    }
+
+    fn finish(&mut self, head: &StreamHead) {
+        if self.broken.is_none() {
+            self.broken = self.check.finish(head.seq, &head.hash).err();
+        }
+    }
+
+    fn is_sound(&self) -> bool {
+        self.broken.is_none() && self.check.missing == 0
+    }
+}
+
+/// What the record says was erased, as of some entry of the disposal stream.
+#[derive(Default)]
+struct Known {
+    head: Option<StreamHead>,
+    erasures: Erasures,
+}
+
+/// What is done with the next entry of a chain.
+type Take<'a> = dyn FnMut(&mut Chain, &LogEntry, &Looked) + Send + 'a;
+
+/// All chains of a tenant.
+pub(super) struct Chains<'a> {
+    store: &'a dyn Store,
+    tenant_id: &'a TenantId,
+    known: Known,
+    followed: HashMap<StreamId, Chain>,
+}
+
+impl<'a> Chains<'a> {
+    /// Begins with what was erased: the disposal stream says it.
+    pub(super) async fn new(store: &'a dyn Store, tenant_id: &'a TenantId) -> Result<Self, StorageError> {
+        let mut chains = Self { store, tenant_id, known: Known::default(), followed: HashMap::new() };
+        chains.learn().await?;
+        Ok(chains)
+    }
+
+    /// Takes in the next entry of the log.
+    pub(super) fn take(&mut self, entry: &LogEntry, looked: &Looked) {
+        let stream_id = &entry.header.stream_id;
+        if !self.followed.contains_key(stream_id) {
+            self.followed.insert(stream_id.clone(), Chain::new(stream_id.clone()));
+        }
+        if let Some(chain) = self.followed.get_mut(stream_id) {
+            chain.take(entry, looked, &self.known.erasures);
+        }
+    }
+
+    /// Follows every chain to its head, through what waits for its place in the log.
+    pub(super) async fn finish(mut self, report: &mut TenantReport) -> Result<(), StorageError> {
+        let mut after: Option<StreamId> = None;
+        loop {
+            let heads = self.store.heads(self.tenant_id, after.as_ref(), PAGE).await?;
+            if heads.is_empty() {
+                break;
+            }
+            for head in heads {
+                let mut chain =
+                    self.followed.remove(&head.stream_id).unwrap_or_else(|| Chain::new(head.stream_id.clone()));
+                self.follow(&mut chain, &head).await?;
+                if !chain.is_sound() {
+                    chain = self.settled(chain, after.as_ref(), &head).await?;
+                }
+                report.streams += 1;
+                add(report, chain);
+                after = Some(head.stream_id);
+            }
+        }
+        // Chains that no stream knows of: their heads were taken away.
+        for mut chain in std::mem::take(&mut self.followed).into_values() {
+            let head = StreamHead::new(chain.check.head().stream_id.clone());
+            chain.finish(&head);
+            add(report, chain);
+        }
+        report.broken.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(())
+    }
+
+    /// Reads on in a chain to its head.
+    async fn follow(&self, chain: &mut Chain, head: &StreamHead) -> Result<(), StorageError> {
+        let erasures = &self.known.erasures;
+        self.walk(chain, head, &mut |chain, entry, looked| chain.take(entry, looked, erasures)).await
+    }
+
+    /// Reads on in a chain, to the head as it was read. What was appended since is none of its business.
+    async fn walk(&self, chain: &mut Chain, head: &StreamHead, take: &mut Take<'_>) -> Result<(), StorageError> {
+        let mut after = chain.check.head().seq;
+        while chain.broken.is_none() && after < head.seq {
+            let entries = self.store.stream(self.tenant_id, &head.stream_id, after, PAGE).await?;
+            let Some(newest) = entries.last() else { break };
+            after = newest.header.seq;
+            let entries = entries.into_iter().filter(|entry| entry.header.seq <= head.seq).collect();
+            for (entry, looked) in pages::look_at(self.store, self.tenant_id, entries).await? {
+                take(chain, &entry, &looked);
+            }
+        }
+        chain.finish(head);
+        Ok(())
+    }
+
+    /// A chain with a fault, looked at again from its beginning for as long as something changed since it was read:
+    /// what is erased between two reads is no fault.
+    async fn settled(
+        &mut self,
+        mut chain: Chain,
+        before: Option<&StreamId>,
+        head: &StreamHead,
+    ) -> Result<Chain, StorageError> {
+        let mut head = head.clone();
+        for _ in 0..LOOKS {
+            let changed = self.learn().await?;
+            // Streams that began meanwhile may come before it.
+            let near = self.store.heads(self.tenant_id, before, PAGE).await?;
+            let Some(now) = near.into_iter().find(|now| now.stream_id == head.stream_id) else { break };
+            if !changed && now == head {
+                break;
+            }
+            head = now;
+            chain = Chain::new(head.stream_id.clone());
+            self.follow(&mut chain, &head).await?;
+            if chain.is_sound() {
+                break;
+            }
+        }
+        Ok(chain)
+    }
+
+    /// Learns what was erased; whether there is anything new. A disposal stream that does not hold is reported when its
+    /// turn comes, and explains nothing.
+    async fn learn(&mut self) -> Result<bool, StorageError> {
+        let head = self.store.disposal_head(self.tenant_id).await?;
+        if head == self.known.head {
+            return Ok(false);
+        }
+        let mut erasures = Erasures::default();
+        if let Some(head) = &head {
+            let mut chain = Chain::new(head.stream_id.clone());
+            let mut take = |chain: &mut Chain, entry: &LogEntry, looked: &Looked| {
+                chain.take(entry, looked, &Erasures::default());
+                erasures.learn(entry);
+            };
+            self.walk(&mut chain, head, &mut take).await?;
+            if chain.broken.is_some() {
+                erasures = Erasures::default();
+            }
+        }
+        self.known = Known { head, erasures };
+        Ok(true)
+    }
+}
+
+fn add(report: &mut TenantReport, chain: Chain) {
+    report.entries += chain.check.entries;
+    report.erased += chain.check.erased;
+    report.missing += chain.check.missing;
+    if let Some(broken) = chain.broken {
+        report.broken.push((chain.check.head().stream_id.to_string(), broken));
+    }
+}

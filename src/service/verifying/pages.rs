@@ -1,0 +1,70 @@
+//! The log page by page: read, and each entry looked at by itself.
+
+use crate::domain::id::TenantId;
+use crate::evidence::entry::LogEntry;
+use crate::evidence::tree::{Tile, TileId};
+use crate::evidence::verify::{Fault, Looked, look};
+use crate::storage::{StorageError, Store};
+
+/// Leaves to a tile.
+pub(super) const TILE: u64 = 256;
+/// Leaves read together: whole tiles.
+const PAGE: u64 = 2 * TILE;
+/// Pages that are on their way at once. Memory holds no more of the log than these.
+pub(super) const AT_ONCE: usize = 6;
+
+/// Some leaves in order.
+pub(super) struct Page {
+    /// The first leaf.
+    pub(super) from: u64,
+    /// The first leaf of the next page.
+    pub(super) until: u64,
+    /// The entries by their leaves. One that is gone is left out.
+    pub(super) entries: Vec<(u64, LogEntry, Looked)>,
+    /// The tiles that keep the leaves' hashes.
+    pub(super) tiles: Vec<Tile>,
+}
+
+/// Where the pages of a tree of this size begin.
+pub(super) fn of(size: u64) -> impl Iterator<Item = u64> {
+    (0..size.div_ceil(PAGE)).map(|page| page * PAGE)
+}
+
+/// Reads a page and looks at it beside the others.
+pub(super) async fn read(store: &dyn Store, tenant_id: &TenantId, from: u64, size: u64) -> Result<Page, StorageError> {
+    let until = size.min(from + PAGE);
+    let ids: Vec<TileId> = (from / TILE..until.div_ceil(TILE)).map(|index| TileId { level: 0, index }).collect();
+    let tiles = store.tiles(tenant_id, &ids).await?;
+    let limit = u32::try_from(until - from).unwrap_or(u32::MAX);
+    let logged = store.logged(tenant_id, from, limit).await?;
+    // Where leaves are gone, others come in their place: they are the next pages'.
+    let (places, entries): (Vec<u64>, Vec<LogEntry>) = logged.into_iter().filter(|(leaf, _)| *leaf < until).unzip();
+    let looked = look_at(store, tenant_id, entries).await?;
+    let entries = places.into_iter().zip(looked).map(|(leaf, (entry, looked))| (leaf, entry, looked)).collect();
+    Ok(Page { from, until, entries, tiles })
+}
+
+/// Looks at entries on a processor of their own, and at the frames that they captured.
+pub(super) async fn look_at(
+    store: &dyn Store,
+    tenant_id: &TenantId,
+    entries: Vec<LogEntry>,
+) -> Result<Vec<(LogEntry, Looked)>, StorageError> {
+    let own = tenant_id.clone();
+    let all = move || entries.into_iter().map(|entry| (look(&own, &entry), entry)).collect::<Vec<_>>();
+    let looked = tokio::task::spawn_blocking(all).await;
+    let looked = looked.map_err(|_| StorageError::Unavailable("the verification was stopped".to_owned()))?;
+    let mut whole = Vec::with_capacity(looked.len());
+    for (looked, entry) in looked {
+        let stands = frame_stands(store, tenant_id, &looked).await?;
+        whole.push((entry, if stands { looked } else { looked.or_fault(Fault::Frame) }));
+    }
+    Ok(whole)
+}
+
+/// Whether the frame that an entry captured is still what readers are shown.
+async fn frame_stands(store: &dyn Store, tenant_id: &TenantId, looked: &Looked) -> Result<bool, StorageError> {
+    let Some(captured) = &looked.captured else { return Ok(true) };
+    let stored = store.frame(tenant_id, &captured.id).await?;
+    Ok(stored.is_some_and(|stored| captured.is(&stored)))
+}

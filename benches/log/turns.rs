@@ -123,6 +123,11 @@ async fn on_postgres(turns: u64, tree: bool) -> Option<Took> {
     Some(took)
 }
 
+/// Writes so many turns while nobody sequences.
+pub(crate) async fn written(store: Arc<dyn Store>, turns: u64) -> Arc<Tenant> {
+    turn(store, turns, false, || Duration::ZERO).await.1
+}
+
 async fn turn(store: Arc<dyn Store>, turns: u64, tree: bool, cpu: fn() -> Duration) -> (Took, Arc<Tenant>) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let tenant = Arc::new(Tenant {

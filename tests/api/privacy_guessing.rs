@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use cscp::domain::canonical::{Digest, Purpose, canonical, commit, hash, keyed};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::house::House;
@@ -30,30 +30,67 @@ async fn digests(house: &House) -> HashSet<[u8; 32]> {
     found
 }
 
+/// A text in which a number stands once: what comes before it and what comes after.
+struct Around(Vec<u8>, Vec<u8>);
+
+impl Around {
+    fn text(before: &str, after: &str) -> Self {
+        Self(before.as_bytes().to_vec(), after.as_bytes().to_vec())
+    }
+
+    /// The canonical form of what is made of a number. Nothing in a number has to be escaped.
+    fn json(of: impl FnOnce(&str) -> Value) -> Self {
+        let text = String::from_utf8(canonical(&of("~"))).unwrap();
+        let (before, after) = text.split_once('~').unwrap();
+        Self::text(before, after)
+    }
+
+    fn with<'a>(&self, form: &str, text: &'a mut Vec<u8>) -> &'a [u8] {
+        text.clear();
+        text.extend_from_slice(&self.0);
+        text.extend_from_slice(form.as_bytes());
+        text.extend_from_slice(&self.1);
+        text
+    }
+}
+
 /// What somebody with the database can make of a number: plain, under each purpose, and under the tenant's key.
-fn guesses(number: u64, mut judge: impl FnMut([u8; 32])) {
-    let key = Digest::from_bytes(KEY);
-    for form in [format!("{number}"), format!("+{number}"), format!("{number}@c.us")] {
-        judge(Sha256::digest(form.as_bytes()).into());
-        let quoted = canonical(&json!(form));
-        for purpose in PURPOSES {
-            judge(*hash(purpose, &[form.as_bytes()]).as_bytes());
-            judge(*keyed(&key, purpose, form.as_bytes()).as_bytes());
-            judge(*commit(purpose, &key, &quoted).as_bytes());
-        }
-        judge(*keyed(&key, Purpose::Dedupe, format!("whatsapp\u{0}{form}").as_bytes()).as_bytes());
-        let owned = json!({"kind": "handler", "principal_id": null, "key": form});
-        judge(*keyed(&key, Purpose::Request, &canonical(&owned)).as_bytes());
+struct Guesses {
+    quoted: Around,
+    keyed: Vec<(Purpose, Around)>,
+}
+
+impl Guesses {
+    fn new() -> Self {
+        let mut all: Vec<(Purpose, Around)> = PURPOSES.map(|purpose| (purpose, Around::text("", ""))).into();
+        all.push((Purpose::Dedupe, Around::text("whatsapp\u{0}", "")));
+        let owned = |key: &str| json!({"kind": "handler", "principal_id": null, "key": key});
+        all.push((Purpose::Request, Around::json(owned)));
         for revision in [None, Some(99)] {
-            judge(*keyed(&key, Purpose::Request, &canonical(&registration(&form, revision))).as_bytes());
+            all.push((Purpose::Request, Around::json(|id| registration(id, revision))));
         }
-        judge(*keyed(&key, Purpose::Subject, &canonical(&json!({"actor_id": form}))).as_bytes());
-        judge(*keyed(&key, Purpose::Subject, &canonical(&json!({"principal": form}))).as_bytes());
+        all.push((Purpose::Subject, Around::json(|id| json!({"actor_id": id}))));
+        all.push((Purpose::Subject, Around::json(|id| json!({"principal": id}))));
+        Self { quoted: Around::json(|id| json!(id)), keyed: all }
+    }
+
+    fn of(&self, number: u64, text: &mut Vec<u8>, mut judge: impl FnMut([u8; 32])) {
+        let key = Digest::from_bytes(KEY);
+        for form in [format!("{number}"), format!("+{number}"), format!("{number}@c.us")] {
+            judge(Sha256::digest(form.as_bytes()).into());
+            for purpose in PURPOSES {
+                judge(*hash(purpose, &[form.as_bytes()]).as_bytes());
+                judge(*commit(purpose, &key, self.quoted.with(&form, text)).as_bytes());
+            }
+            for (purpose, around) in &self.keyed {
+                judge(*keyed(&key, *purpose, around.with(&form, text)).as_bytes());
+            }
+        }
     }
 }
 
 /// The request that registers somebody under their number.
-fn registration(id: &str, if_match: Option<u64>) -> serde_json::Value {
+fn registration(id: &str, if_match: Option<u64>) -> Value {
     json!({
         "method": "PUT", "path": format!("/v1/principals/{id}"), "body": {"kind": "person"}, "if_match": if_match,
     })
@@ -64,11 +101,19 @@ async fn hits(house: &House, who: &Person, numbers: u64) -> u64 {
     let there = digests(house).await;
     assert!(there.len() > 50);
     let truth: u64 = who.number.parse().unwrap();
-    let mut hits = 0;
-    for number in truth - numbers / 2..=truth + numbers / 2 {
-        guesses(number, |guess| hits += u64::from(there.contains(&guess)));
-    }
-    hits
+    let (first, last) = (truth - numbers / 2, truth + numbers / 2);
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let hit = |thread: usize| {
+        let (guesses, mut text, mut hits) = (Guesses::new(), Vec::new(), 0);
+        for number in (first..=last).skip(thread).step_by(threads) {
+            guesses.of(number, &mut text, |guess| hits += u64::from(there.contains(&guess)));
+        }
+        hits
+    };
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|thread| scope.spawn(move || hit(thread))).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).sum()
+    })
 }
 
 async fn erased_house() -> House {

@@ -186,77 +186,39 @@ mod tests {
         })
     }
 
+    /// Whether all of these, separated by lines, are in form, as writing them again says too.
+    fn all(lines: &str, expected: bool) {
+        for text in lines.lines().map(str::trim) {
+            assert_eq!(is_canonical(text), expected, "{text}");
+            let again = parse(text.as_bytes()).map(|value| canonical(&value));
+            assert_eq!(again.as_deref() == Ok(text.as_bytes()), expected, "{text}");
+        }
+    }
+
     #[test]
-    fn each_thing_has_one_form() {
-        for text in [
-            "0",
-            "-1",
-            "9007199254740991",
-            "0.1",
-            "1e-7",
-            "-1.5",
-            "true",
-            "null",
-            "\"\"",
-            "[]",
-            "{}",
-            "\"\u{7f}/\"",
-            r#""\u0000\b\t\n\u000b\f\r\u001f\"\\""#,
-            r#"{"":1,"a":{"b":[1,"x"]},"aa":2}"#,
-            "{\"a\":3,\"\u{1f600}\":2,\"\u{fb33}\":1}",
-        ] {
-            assert!(is_canonical(text), "{text}");
-            assert_eq!(canonical(&parse(text.as_bytes()).unwrap()), text.as_bytes(), "{text}");
-        }
-        for text in [
-            "",
-            " 0",
-            "0 ",
-            "-0",
-            "01",
-            "1.0",
-            "1e3",
-            "1E-7",
-            "+1",
-            "-",
-            ".5",
-            "1.",
-            "9007199254740992",
-            "1e21",
-            "-9007199254740993",
-            "1e999",
-            "truE",
-            "nul",
-            "\"",
-            "\"\u{1}\"",
-            r#""\/""#,
-            r#""\u0041""#,
-            r#""\u000A""#,
-            r#""\u000a""#,
-            r#""\u0008""#,
-            r#""\u001F""#,
-            r#""\u0020""#,
-            r#""\x""#,
-            r#""\ud83d\ude00""#,
-            "[1,]",
-            "[,1]",
-            "[1 ,2]",
-            "[1",
-            "]",
-            "{",
-            r#"{"a":1,}"#,
-            r#"{"a": 1}"#,
-            r#"{"b":1,"a":2}"#,
-            r#"{"a":1,"a":2}"#,
-            "{a:1}",
-            r#"{"a"1}"#,
-            "{\"\u{fb33}\":1,\"\u{1f600}\":2}",
-            r#"{"a":1}{"#,
-            "0,1",
-            "1-1",
-        ] {
-            assert!(!is_canonical(text), "{text}");
-        }
+    fn numbers_have_one_form() {
+        all("0\n-1\n9007199254740991\n0.1\n1e-7\n-1.5\n100000000000000", true);
+        all("-0\n01\n1.0\n1e3\n1E-7\n+1\n-\n.5\n1.\n9007199254740992\n1e21\n-9007199254740993\n1e999\n1-1\n0,1", false);
+    }
+
+    #[test]
+    fn texts_have_one_form() {
+        all("\"\"\n\"\u{7f}/\u{1f600}\"\n\"\\u0000\\b\\t\\n\\u000b\\f\\r\\u001f\\\"\\\\\"", true);
+        let escapes = ["/", "u0041", "u000A", "u000a", "u0008", "u001F", "u0020", "x", "ud83d\\ude00", "u00", ""];
+        escapes.iter().for_each(|escape| all(&format!("\"\\{escape}\""), false));
+        all("\"\n\"\u{1}\"\n\"a", false);
+    }
+
+    #[test]
+    fn values_have_one_form() {
+        all("true\nfalse\nnull\n[]\n{}\n[1,\"x\",[]]\n{\"\":1,\"a\":{\"b\":[1,\"x\"]},\"aa\":2}", true);
+        all("{\"a\":3,\"\u{1f600}\":2,\"\u{fb33}\":1}", true);
+        all(
+            "truE\nnul\n[1,]\n[,1]\n[1 ,2]\n[1\n]\n{\n{\"a\":1,}\n{\"a\": 1}\n{\"b\":1,\"a\":2}\n{\"a\":1,\"a\":2}",
+            false,
+        );
+        all("{a:1}\n{\"a\"1}\n{\"\u{fb33}\":1,\"\u{1f600}\":2}\n{\"a\":1}{", false);
+        assert!(!is_canonical("") && !is_canonical(" 0") && !is_canonical("0 "));
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! What can be checked of one entry without the others. Every hash is derived from the bytes as they stand, with nothing
 //! of what writes them but SHA-256.
 
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::Flaw;
 use super::line::{Entry, FrameLine, Header, Pack};
 use super::shown::{tells_content, tells_header, tells_payload};
-use crate::domain::canonical::{Digest, parse};
+use crate::domain::canonical::{Digest, Json, parse_borrowed};
 use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::tree::verify_inclusion;
 
@@ -40,10 +39,9 @@ pub(super) struct Checked {
 pub(super) type Refused = (Flaw, Option<Box<Header>>);
 
 /// Checks an entry by itself.
-pub(super) fn check(entry: &Entry, known: &Known) -> Result<Checked, Refused> {
-    let header: Header = parse(entry.header.as_bytes())
+pub(super) fn check(entry: &Entry<'_>, known: &Known) -> Result<Checked, Refused> {
+    let header: Header = serde_json::from_str(&entry.header)
         .ok()
-        .and_then(|value| serde_json::from_value(value).ok())
         .filter(|header: &Header| header.v == 1 && header.seq > 0)
         .ok_or((Flaw::Header, None))?;
     let Some(at) = moment(&header.at) else { return Err((Flaw::Header, Some(Box::new(header)))) };
@@ -60,7 +58,7 @@ pub(super) fn moment(at: &str) -> Option<String> {
     (fits && fine).then(|| format!("{seconds}{fraction:0<6}"))
 }
 
-fn facts(entry: &Entry, header: &Header, at: String, known: &Known) -> Result<Checked, Flaw> {
+fn facts(entry: &Entry<'_>, header: &Header, at: String, known: &Known) -> Result<Checked, Flaw> {
     if header.tenant_id != known.tenant_id {
         return Err(Flaw::Foreign);
     }
@@ -77,7 +75,7 @@ fn facts(entry: &Entry, header: &Header, at: String, known: &Known) -> Result<Ch
         (Some(payload), Some(salt)) => Some(opened(payload, salt, &commitment).ok_or(Flaw::Payload)?),
         _ => return Err(Flaw::Payload),
     };
-    let artifact = &entry.artifact.0;
+    let artifact = &entry.artifact;
     let tells = tells_header(artifact, header, entry)
         && payload.as_ref().is_none_or(|payload| tells_payload(artifact, payload));
     if !tells {
@@ -90,12 +88,12 @@ fn facts(entry: &Entry, header: &Header, at: String, known: &Known) -> Result<Ch
         entry_hash,
         shown_only: payload.is_none() && tells_content(artifact),
         proven: payload.is_some(),
-        erased: artifact.get("erased") == Some(&Value::Bool(true)),
+        erased: artifact.get("erased") == Some(&Json::Bool(true)),
         frame: payload.as_ref().and_then(frame_named),
     })
 }
 
-fn is_in(entry: &Entry, entry_hash: &Digest, checkpoint: &Checkpoint) -> bool {
+fn is_in(entry: &Entry<'_>, entry_hash: &Digest, checkpoint: &Checkpoint) -> bool {
     let proof: Option<Vec<Digest>> = entry.proof.iter().map(|hash| digest(hash)).collect();
     proof.is_some_and(|proof| {
         verify_inclusion(entry_hash, entry.leaf_index, checkpoint.size(), &proof, &checkpoint.root()).is_ok()
@@ -103,14 +101,14 @@ fn is_in(entry: &Entry, entry_hash: &Digest, checkpoint: &Checkpoint) -> bool {
 }
 
 /// The payload, if it and its salt are what was committed to.
-fn opened(payload: &str, salt: &str, commitment: &Digest) -> Option<Value> {
+fn opened<'a>(payload: &'a str, salt: &str, commitment: &Digest) -> Option<Json<'a>> {
     let salt = digits(salt)?;
     let derived = sha256(&[b"cscp.payload.v1", salt.as_bytes(), payload.as_bytes()]);
-    if derived == *commitment { parse(payload.as_bytes()).ok() } else { None }
+    if derived == *commitment { parse_borrowed(payload.as_bytes()).ok() } else { None }
 }
 
 /// Which frame an entry captured or a command was bound with.
-fn frame_named(payload: &Value) -> Option<(String, String)> {
+fn frame_named(payload: &Json<'_>) -> Option<(String, String)> {
     let event = payload.get("event")?;
     let (of, hash) = match event.get("event")?.as_str()? {
         "frame_captured" => (event.get("frame")?, event.get("context_hash")?),
@@ -135,9 +133,9 @@ pub(super) fn frame_holds(frame: &FrameLine) -> Result<bool, Flaw> {
 fn frame_derives(frame: &FrameLine, text: &str, salt: &str) -> Option<bool> {
     let salt = digits(salt)?;
     let derived = sha256(&[b"cscp.frame.v1", salt.as_bytes(), text.as_bytes()]);
-    let says = parse(text.as_bytes()).ok()?;
+    let says = parse_borrowed(text.as_bytes()).ok()?;
     let fits = digest(&frame.context_hash)? == derived
-        && says.get("context_frame_id").and_then(Value::as_str) == Some(frame.context_frame_id.as_str());
+        && says.get("context_frame_id").and_then(Json::as_str) == Some(frame.context_frame_id.as_str());
     fits.then_some(true)
 }
 

@@ -3,22 +3,51 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::domain::canonical::{MAX_SAFE_INTEGER, StrictValue};
+use crate::domain::canonical::{Json, MAX_SAFE_INTEGER, Text};
 
-/// A line. A member twice, an unknown member, a number that readers disagree on: each makes it unreadable.
+/// A line, with what an entry is read as or has become. A member twice, an unknown member, a number that readers disagree
+/// on: each makes it unreadable.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum Line<E> {
     Bundle(Opening),
     Keys(Vec<String>),
     Checkpoint(String),
     Consistency(Consistency),
-    Schema(#[expect(dead_code, reason = "it helps readers and proves nothing")] StrictValue),
+    Schema(Told),
     Policy(Pack),
-    Entry(Box<Entry>),
+    Entry(Box<E>),
     Frame(FrameLine),
     Summary(Summary),
     End(Closing),
+}
+
+impl<E> Line<E> {
+    /// The same line with something else made of its entry.
+    pub(super) fn map<F>(self, make: impl FnOnce(&E) -> F) -> Line<F> {
+        match self {
+            Self::Bundle(opening) => Line::Bundle(opening),
+            Self::Keys(keys) => Line::Keys(keys),
+            Self::Checkpoint(note) => Line::Checkpoint(note),
+            Self::Consistency(shown) => Line::Consistency(shown),
+            Self::Schema(schema) => Line::Schema(schema),
+            Self::Policy(pack) => Line::Policy(pack),
+            Self::Entry(entry) => Line::Entry(Box::new(make(&entry))),
+            Self::Frame(frame) => Line::Frame(frame),
+            Self::Summary(summary) => Line::Summary(summary),
+            Self::End(closing) => Line::End(closing),
+        }
+    }
+}
+
+/// A value that helps readers and proves nothing: read as strictly as all others, and let go.
+#[derive(Debug)]
+pub(super) struct Told;
+
+impl<'de> Deserialize<'de> for Told {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        Json::deserialize(reader).map(|_| Self)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -32,7 +61,7 @@ pub(super) struct Opening {
     #[expect(dead_code, reason = "it is told and proves nothing")]
     created_at: String,
     #[expect(dead_code, reason = "it is told and proves nothing")]
-    selection: StrictValue,
+    selection: Told,
     pub(super) coverage: Coverage,
 }
 
@@ -74,17 +103,25 @@ pub(super) struct Pack {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "the members' names are the format's")]
-pub(super) struct Entry {
-    pub(super) header: String,
-    pub(super) prev_hash: String,
-    pub(super) payload_commitment: String,
-    pub(super) entry_hash: String,
+pub(super) struct Entry<'a> {
+    #[serde(borrow)]
+    pub(super) header: Text<'a>,
+    #[serde(borrow)]
+    pub(super) prev_hash: Text<'a>,
+    #[serde(borrow)]
+    pub(super) payload_commitment: Text<'a>,
+    #[serde(borrow)]
+    pub(super) entry_hash: Text<'a>,
     #[serde(deserialize_with = "count")]
     pub(super) leaf_index: u64,
-    pub(super) proof: Vec<String>,
-    pub(super) payload: Option<String>,
-    pub(super) salt: Option<String>,
-    pub(super) artifact: StrictValue,
+    #[serde(borrow)]
+    pub(super) proof: Vec<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) payload: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) salt: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) artifact: Json<'a>,
 }
 
 /// What an entry's header says.
@@ -110,7 +147,7 @@ pub(super) struct FrameLine {
     pub(super) context_hash: String,
     pub(super) frame: Option<String>,
     pub(super) salt: Option<String>,
-    pub(super) shown: Option<StrictValue>,
+    pub(super) shown: Option<Told>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -140,6 +177,6 @@ fn count<'de, D: Deserializer<'de>>(reader: D) -> Result<u64, D::Error> {
 }
 
 /// Reads a line without its line break.
-pub(super) fn read(bytes: &[u8]) -> Option<Line> {
+pub(super) fn read(bytes: &[u8]) -> Option<Line<Entry<'_>>> {
     serde_json::from_slice(bytes).ok()
 }

@@ -45,17 +45,13 @@ pub struct Trusted {
     pub kept: Option<String>,
 }
 
-/// An entry line that was looked at by itself. Lines may be looked at in any order, also side by side.
+/// A line that was looked at by itself; none if it cannot be read. Lines may be looked at in any order, also side by side.
 #[derive(Debug)]
-pub struct Looked(Seen);
+pub struct Looked(Option<Line<Result<Checked, Refused>>>);
 
 impl Looked {
     fn at(bytes: &[u8], known: &Known) -> Self {
-        Self(match line::read(bytes) {
-            None => Seen::Unreadable,
-            Some(Line::Entry(entry)) => Seen::Entry(Box::new(entry::check(&entry, known))),
-            Some(other) => Seen::Other(other),
-        })
+        Self(line::read(bytes).map(|line| line.map(|entry| entry::check(entry, known))))
     }
 }
 
@@ -69,13 +65,6 @@ impl Looker {
     pub fn look(&self, bytes: &[u8]) -> Looked {
         Looked::at(bytes, &self.0)
     }
-}
-
-#[derive(Debug)]
-enum Seen {
-    Unreadable,
-    Entry(Box<Result<Checked, Refused>>),
-    Other(Line),
 }
 
 /// Takes in a bundle line by line.
@@ -137,22 +126,22 @@ impl Auditor {
     pub fn take(&mut self, bytes: &[u8], looked: Looked) {
         self.line += 1;
         let before = self.ended;
-        let misplaced = self.is_out_of_place(&looked.0);
+        let misplaced = self.is_out_of_place(&looked);
         match looked.0 {
             _ if misplaced => self.fault(if self.line == 1 { Flaw::NotABundle } else { Flaw::Line }),
-            Seen::Other(Line::Bundle(opening)) => self.open(opening),
-            Seen::Unreadable | Seen::Other(Line::Schema(_) | Line::Entry(_)) => {}
-            Seen::Entry(checked) => self.entry(*checked),
-            Seen::Other(Line::Keys(keys)) => self.learn(&keys),
-            Seen::Other(Line::Checkpoint(note)) => self.checkpoint(&note),
-            Seen::Other(Line::Consistency(shown)) => self.consistency(&shown),
-            Seen::Other(Line::Policy(pack)) => {
+            None | Some(Line::Schema(_)) => {}
+            Some(Line::Bundle(opening)) => self.open(opening),
+            Some(Line::Entry(checked)) => self.entry(*checked),
+            Some(Line::Keys(keys)) => self.learn(&keys),
+            Some(Line::Checkpoint(note)) => self.checkpoint(&note),
+            Some(Line::Consistency(shown)) => self.consistency(&shown),
+            Some(Line::Policy(pack)) => {
                 self.report.policies += 1;
                 self.fault_unless(entry::pack_holds(&pack), Flaw::Policy);
             }
-            Seen::Other(Line::Frame(frame)) => self.frame(&frame),
-            Seen::Other(Line::Summary(summary)) => self.summary(&summary),
-            Seen::Other(Line::End(closing)) => self.end(&closing),
+            Some(Line::Frame(frame)) => self.frame(&frame),
+            Some(Line::Summary(summary)) => self.summary(&summary),
+            Some(Line::End(closing)) => self.end(&closing),
         }
         if !before && !self.ended {
             sha2::Digest::update(&mut self.hasher, bytes);
@@ -162,11 +151,11 @@ impl Auditor {
 
     /// A line that cannot be read belongs nowhere, the opening comes first and alone, what was counted comes before the
     /// summary, and nothing after the end.
-    fn is_out_of_place(&self, seen: &Seen) -> bool {
-        let counted = matches!(seen, Seen::Entry(_) | Seen::Other(Line::Frame(_) | Line::Summary(_)));
-        let opens = matches!(seen, Seen::Other(Line::Bundle(_)));
-        let unreadable = matches!(seen, Seen::Unreadable);
-        unreadable || self.ended || opens != (self.line == 1) || self.summed_up && counted
+    fn is_out_of_place(&self, looked: &Looked) -> bool {
+        let Some(line) = &looked.0 else { return true };
+        let counted = matches!(line, Line::Entry(_) | Line::Frame(_) | Line::Summary(_));
+        let opens = matches!(line, Line::Bundle(_));
+        self.ended || opens != (self.line == 1) || self.summed_up && counted
     }
 
     /// What was found.

@@ -1,8 +1,7 @@
 //! Whether an artifact tells what its entry says.
 
-use serde_json::{Map, Value};
-
 use super::line::{Entry, Header};
+use crate::domain::canonical::{Json, Text};
 
 /// Members of events that stay with the server, so that an artifact may lack them.
 const WITHHELD: [&str; 9] = [
@@ -30,8 +29,8 @@ const ABOUT: [&str; 9] = [
 ];
 
 /// Whether the artifact's members that the header has too are the header's.
-pub(super) fn tells_header(artifact: &Value, header: &Header, entry: &Entry) -> bool {
-    let is = |name: &str, value: &str| artifact.get(name).and_then(Value::as_str) == Some(value);
+pub(super) fn tells_header(artifact: &Json<'_>, header: &Header, entry: &Entry<'_>) -> bool {
+    let is = |name: &str, value: &str| artifact.get(name).and_then(Json::as_str) == Some(value);
     is("artifact_id", &header.artifact_id)
         && is("type", &header.kind)
         && is("occurred_at", &header.at)
@@ -41,33 +40,33 @@ pub(super) fn tells_header(artifact: &Value, header: &Header, entry: &Entry) -> 
         && is("prev_hash", &entry.prev_hash)
         && is("payload_commitment", &entry.payload_commitment)
         && is("hash", &entry.entry_hash)
-        && artifact.get("seq").and_then(Value::as_u64) == Some(header.seq)
+        && artifact.get("seq").and_then(Json::as_u64) == Some(header.seq)
 }
 
 /// Whether the artifact tells nothing that the payload does not say, and leaves out nothing but what stays with the
 /// server.
-pub(super) fn tells_payload(artifact: &Value, payload: &Value) -> bool {
+pub(super) fn tells_payload(artifact: &Json<'_>, payload: &Json<'_>) -> bool {
     let about = payload.get("about");
     let same_about = ABOUT.iter().all(|name| artifact.get(name) == about.and_then(|about| about.get(name)));
-    let event = payload.get("event").unwrap_or(&Value::Null);
-    let data = artifact.get("data").unwrap_or(&Value::Null);
+    let event = payload.get("event").unwrap_or(&Json::Null);
+    let data = artifact.get("data").unwrap_or(&Json::Null);
     let key = artifact.get("idempotency_key");
     let reference = artifact.get("extensions").and_then(|extensions| extensions.get("context_ref"));
     same_about
         && artifact.get("policy") == payload.get("policy")
-        && artifact.get("erased") == Some(&Value::Bool(false))
+        && artifact.get("erased") == Some(&Json::Bool(false))
         && tells(data, event)
         && key.is_none_or(|key| says(event, "idempotency_key", key))
-        && reference.and_then(Value::as_object).is_none_or(|members| refers(event, members))
+        && reference.and_then(Json::members).is_none_or(|members| refers(event, members))
 }
 
-fn tells(shown: &Value, full: &Value) -> bool {
+fn tells(shown: &Json<'_>, full: &Json<'_>) -> bool {
     match (shown, full) {
-        (Value::Object(shown), Value::Object(full)) => {
-            let known = shown.iter().all(|(name, value)| full.get(name).is_some_and(|full| tells(value, full)));
-            known && full.keys().all(|name| shown.contains_key(name) || WITHHELD.contains(&name.as_str()))
+        (Json::Object(members), Json::Object(all)) => {
+            let known = members.iter().all(|(name, value)| full.get(name).is_some_and(|full| tells(value, full)));
+            known && all.iter().all(|(name, _)| shown.get(name).is_some() || WITHHELD.contains(&&**name))
         }
-        (Value::Array(shown), Value::Array(full)) => {
+        (Json::Array(shown), Json::Array(full)) => {
             shown.len() == full.len() && shown.iter().zip(full).all(|(shown, full)| tells(shown, full))
         }
         _ => shown == full,
@@ -75,31 +74,37 @@ fn tells(shown: &Value, full: &Value) -> bool {
 }
 
 /// Whether each member of a `context_ref` is said by the event, under its name or as the context's.
-fn refers(event: &Value, members: &Map<String, Value>) -> bool {
-    members.iter().all(|(name, value)| says(event, name, value) || says(event, &format!("context_{name}"), value))
+fn refers(event: &Json<'_>, members: &[(Text<'_>, Json<'_>)]) -> bool {
+    members.iter().all(|(name, value)| says(event, name, value) || says(event, &format!("context_{}", &**name), value))
 }
 
 /// Whether a value has this member, at any depth.
-fn says(value: &Value, name: &str, member: &Value) -> bool {
+fn says(value: &Json<'_>, name: &str, member: &Json<'_>) -> bool {
     match value {
-        Value::Object(members) => {
-            members.get(name) == Some(member) || members.values().any(|value| says(value, name, member))
+        Json::Object(members) => {
+            value.get(name) == Some(member) || members.iter().any(|(_, value)| says(value, name, member))
         }
-        Value::Array(items) => items.iter().any(|item| says(item, name, member)),
+        Json::Array(items) => items.iter().any(|item| says(item, name, member)),
         _ => false,
     }
 }
 
 /// Whether the artifact tells more than the header: something that only a payload could prove.
-pub(super) fn tells_content(artifact: &Value) -> bool {
+pub(super) fn tells_content(artifact: &Json<'_>) -> bool {
     artifact.get("data").is_some() || ABOUT.iter().any(|name| artifact.get(name).is_some())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::*;
+    use crate::domain::canonical::parse_borrowed;
+
+    fn tells_payload(artifact: &Value, payload: &Value) -> bool {
+        let (artifact, payload) = (artifact.to_string(), payload.to_string());
+        let [artifact, payload] = [&artifact, &payload].map(|text| parse_borrowed(text.as_bytes()).unwrap());
+        super::tells_payload(&artifact, &payload)
+    }
 
     #[test]
     fn an_artifact_may_lack_what_stays_with_the_server_and_nothing_else() {

@@ -11,8 +11,34 @@ const BATCH_BYTES: usize = 8 << 20;
 /// The longest line. The server writes none that comes near.
 const MAX_LINE: usize = 64 << 20;
 
-/// Lines, and what was seen of each.
-type Seen = (Vec<Vec<u8>>, Vec<Looked>);
+/// Lines side by side, so that none has to be kept by itself.
+#[derive(Debug, Default)]
+struct Lines {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    fn push(&mut self, line: &[u8]) {
+        self.bytes.extend_from_slice(line);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn is_full(&self) -> bool {
+        self.ends.len() >= BATCH || self.bytes.len() >= BATCH_BYTES
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn line(&self, at: usize) -> &[u8] {
+        let end = self.ends.get(at).copied().unwrap_or_default();
+        let begin = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
+        self.bytes.get(begin..end).unwrap_or_default()
+    }
+}
 
 /// A bundle that is being verified. What can be said of a line alone is found out on all processors, while the lines
 /// before are taken in; memory does not grow with the number of entries.
@@ -21,11 +47,11 @@ pub struct BundleCheck {
     auditor: Auditor,
     looker: Option<Looker>,
     threads: usize,
+    /// The beginning of a line whose end is still to come.
     rest: Vec<u8>,
-    lines: Vec<Vec<u8>>,
-    bytes: usize,
-    /// Looked at, and not taken in yet.
-    seen: Seen,
+    lines: Lines,
+    /// Lines that were looked at and not taken in yet, and what was seen of each.
+    seen: (Lines, Vec<Looked>),
 }
 
 impl BundleCheck {
@@ -34,16 +60,21 @@ impl BundleCheck {
     pub fn new(trusted: Trusted) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
         let auditor = Auditor::new(trusted);
-        Self { auditor, looker: None, threads, rest: Vec::new(), lines: Vec::new(), bytes: 0, seen: Seen::default() }
+        let seen = (Lines::default(), Vec::new());
+        Self { auditor, looker: None, threads, rest: Vec::new(), lines: Lines::default(), seen }
     }
 
     /// Takes in the next bytes, wherever they end.
     pub fn feed(&mut self, mut bytes: &[u8]) {
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(end);
-            let mut whole = std::mem::take(&mut self.rest);
-            whole.extend_from_slice(line);
-            self.push(whole);
+            if self.rest.is_empty() {
+                self.push(line);
+            } else {
+                let mut whole = std::mem::take(&mut self.rest);
+                whole.extend_from_slice(line);
+                self.push(&whole);
+            }
             bytes = rest.get(1..).unwrap_or_default();
         }
         self.rest.extend_from_slice(bytes);
@@ -58,22 +89,21 @@ impl BundleCheck {
     pub fn finish(mut self) -> BundleReport {
         if !self.rest.is_empty() {
             let last = std::mem::take(&mut self.rest);
-            self.push(last);
+            self.push(&last);
         }
         self.look();
         self.look();
         self.auditor.finish()
     }
 
-    fn push(&mut self, line: Vec<u8>) {
+    fn push(&mut self, line: &[u8]) {
         if self.looker.is_none() {
-            self.auditor.line(&line);
+            self.auditor.line(line);
             self.looker = self.auditor.looker();
             return;
         }
-        self.bytes += line.len();
         self.lines.push(line);
-        if self.lines.len() >= BATCH || self.bytes >= BATCH_BYTES {
+        if self.lines.is_full() {
             self.look();
         }
     }
@@ -81,19 +111,18 @@ impl BundleCheck {
     /// Looks at the lines side by side, and takes in those that were looked at before, in their order.
     fn look(&mut self) {
         let Some(looker) = &self.looker else { return };
-        let lines = std::mem::take(&mut self.lines);
-        self.bytes = 0;
-        let share = lines.len().div_ceil(self.threads.max(1)).max(1);
-        let look = |part: &[Vec<u8>]| part.iter().map(|line| looker.look(line)).collect::<Vec<Looked>>();
-        let (auditor, (before, seen)) = (&mut self.auditor, std::mem::take(&mut self.seen));
-        let seen_by_part: Vec<Option<Vec<Looked>>> = std::thread::scope(|scope| {
-            let parts: Vec<_> = lines.chunks(share).map(|part| scope.spawn(move || look(part))).collect();
-            before.iter().zip(seen).for_each(|(line, looked)| auditor.take(line, looked));
-            parts.into_iter().map(|part| part.join().ok()).collect()
+        let (auditor, lines, (before, seen)) = (&mut self.auditor, &self.lines, &mut self.seen);
+        let count = lines.ends.len();
+        let share = count.div_ceil(self.threads.max(1)).max(1);
+        let look = |from: usize| (from..count.min(from + share)).map(|at| looker.look(lines.line(at))).collect();
+        let mut parts: Vec<Vec<Looked>> = std::thread::scope(|scope| {
+            let parts: Vec<_> = (0..count).step_by(share).map(|from| (from, scope.spawn(move || look(from)))).collect();
+            seen.drain(..).enumerate().for_each(|(at, looked)| auditor.take(before.line(at), looked));
+            // A thread that ended badly leaves its lines to this one.
+            parts.into_iter().map(|(from, part)| part.join().unwrap_or_else(|_| look(from))).collect()
         });
-        // A thread that ended badly leaves its lines to this one.
-        let parts = lines.chunks(share).zip(seen_by_part);
-        let seen = parts.flat_map(|(part, seen)| seen.unwrap_or_else(|| look(part))).collect();
-        self.seen = (lines, seen);
+        parts.drain(..).for_each(|part| seen.extend(part));
+        before.clear();
+        std::mem::swap(before, &mut self.lines);
     }
 }

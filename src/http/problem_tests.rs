@@ -87,6 +87,7 @@ fn space_refusals() -> Vec<SpaceRefusal> {
         SpaceRefusal::FactTooLarge { index: 2, member: "value".to_owned(), limit: 9 },
         SpaceRefusal::FactInvalid { index: 2, member: "scope_id".to_owned(), problem: "is missing".to_owned() },
         SpaceRefusal::FactDeleted,
+        SpaceRefusal::PackOutdated,
         SpaceRefusal::NothingToRestore,
         SpaceRefusal::IdentityFixed,
         SpaceRefusal::EntryTooLarge { member: "content".to_owned(), limit: 9 },
@@ -146,7 +147,17 @@ fn refusals_of_the_state_layer_are_the_callers_to_act_on_say_where_and_repeat_no
     let expected: &[(u16, &[&str])] = &[
         (404, &["fact_not_found", "space_not_found", "entry_not_found"]),
         (403, &["authority_exceeded", "maturity_too_low", "people_do_not_create", "not_for_agents"]),
-        (409, &["partition_fixed", "already_superseded", "fact_deleted", "nothing_to_restore", "identity_fixed"]),
+        (
+            409,
+            &[
+                "partition_fixed",
+                "already_superseded",
+                "fact_deleted",
+                "pack_outdated",
+                "nothing_to_restore",
+                "identity_fixed",
+            ],
+        ),
         (409, &["space_full"]),
         (412, &["space_revision_mismatch"]),
         (422, &["supersession_cycle", "dependency_cycle", "pointer_to_nothing", "narrower_dependency"]),

@@ -123,6 +123,8 @@ pub enum SpaceAction {
         viewer: Viewer,
         /// As of when.
         as_of: Timestamp,
+        /// Wider spaces that it was assembled from.
+        wider: Vec<SpaceId>,
         /// The pack.
         pack: Box<ContextPack>,
     },
@@ -290,6 +292,11 @@ impl SpaceOperation {
                 needs.named.push(Pointer(uid.as_str().to_owned()));
                 needs.whole = true;
             }
+            SpaceAction::SavePack { wider, pack, .. } => {
+                let shown = || pack.facts_included.iter().map(|uid| Pointer(uid.as_str().to_owned()));
+                needs.named.extend(shown());
+                needs.wider.extend(wider.iter().flat_map(|space| shown().map(|uid| (space.clone(), uid))));
+            }
             SpaceAction::Describe { .. }
             | SpaceAction::SetIdentity(_)
             | SpaceAction::SetSignal(_)
@@ -297,7 +304,6 @@ impl SpaceOperation {
             | SpaceAction::SetItem(_)
             | SpaceAction::RemoveItem(_)
             | SpaceAction::CloseTask { .. }
-            | SpaceAction::SavePack { .. }
             | SpaceAction::Erase => {}
         }
         needs

@@ -43,6 +43,8 @@ pub enum SpaceRefusal {
     FactInvalid { index: usize, member: String, problem: String },
     #[error("the fact was deleted; what is gone cannot be restored")]
     FactDeleted,
+    #[error("a fact that the pack shows was deleted while it was assembled; ask again, with another idempotency key")]
+    PackOutdated,
     #[error("the fact stands and nothing contests it")]
     NothingToRestore,
     #[error("a space serves one person; this one serves another, so use another space")]

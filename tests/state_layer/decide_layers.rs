@@ -1,5 +1,6 @@
 //! Signals, working items, tasks, packs and erasure.
 
+use cscp::domain::id::FactUid;
 use cscp::state_layer::assembly::{ContextPack, TokenSummary};
 use cscp::state_layer::authority::Viewer;
 use cscp::state_layer::fact::{Cause, FactScope, Standing};
@@ -104,11 +105,24 @@ fn packs_are_kept_and_spaces_erased() {
         pack_hash: "h".to_owned(),
         estimator_id: "e".to_owned(),
     };
-    let save = SpaceAction::SavePack { viewer: Viewer::default(), as_of: at(1), pack: Box::new(pack) };
+    let save = |shown: &[FactUid]| SpaceAction::SavePack {
+        viewer: Viewer::default(),
+        as_of: at(1),
+        wider: Vec::new(),
+        pack: Box::new(ContextPack { facts_included: shown.to_vec(), ..pack.clone() }),
+    };
     let mut world = World::new();
-    assert_eq!(world.refused(save.clone()), SpaceRefusal::SpaceNotFound);
-    world.write_one(new_fact("a", "1"));
-    let SpaceAnswer::Pack { pack } = world.done(save) else { panic!("pack") };
+    assert_eq!(world.refused(save(&[])), SpaceRefusal::SpaceNotFound);
+    let shown = world.write_one(new_fact("a", "1")).uid;
+    world.done(save(std::slice::from_ref(&shown)));
+    // Assembled before, and kept after: what it shows must not come back.
+    world.done(SpaceAction::Delete { uid: shown.clone(), reason: "asked".to_owned() });
+    assert_eq!(world.refused(save(&[shown])), SpaceRefusal::PackOutdated);
+    assert_eq!(
+        world.refused(save(&[FactUid::parse(&format!("fct_{}", "0".repeat(32))).unwrap()])),
+        SpaceRefusal::PackOutdated
+    );
+    let SpaceAnswer::Pack { pack } = world.done(save(&[])) else { panic!("pack") };
     assert!(world.space.touched.packs.contains(&pack.pack_id));
     world.done(SpaceAction::Erase);
     assert!(world.space.facts.is_empty() && world.space.record.is_none() && world.space.touched.erased);

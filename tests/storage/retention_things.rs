@@ -176,7 +176,8 @@ impl Things {
         };
         in_space(house, SpaceAction::SetSignal(signal("weather", Some(at.plus_seconds(1))))).await;
         in_space(house, SpaceAction::SetSignal(signal("country", None))).await;
-        let save = SpaceAction::SavePack { viewer: Viewer::default(), as_of: at, pack: Box::new(pack()) };
+        let save =
+            SpaceAction::SavePack { viewer: Viewer::default(), as_of: at, wider: Vec::new(), pack: Box::new(pack()) };
         let SpaceAnswer::Pack { pack } = in_space(house, save).await else { panic!("no pack") };
         let frame = command.context_frame_id;
         Self { at, claim: claim.key, message, expired, closed, item, frame, old_fact, new_fact, pack: pack.pack_id }

@@ -8,6 +8,8 @@ use cscp::domain::id::{FactLabel, SpaceId};
 use cscp::domain::operation::CredentialKind;
 use cscp::domain::time::Timestamp;
 use cscp::service::verify_tenant;
+use cscp::state_layer::assembly::{ContextPack, TokenSummary};
+use cscp::state_layer::authority::Viewer;
 use cscp::state_layer::fact::{Fact, Pointer, Source};
 use cscp::state_layer::operation::{NewFact, SpaceAction, SpaceAnswer, SpaceOperation, Writer};
 use cscp::state_layer::refusal::SpaceRefusal;
@@ -170,4 +172,40 @@ async fn the_order_of_arrival_leaves_no_trace() {
     let valid: Vec<&str> = facts.iter().filter(|fact| fact.2).map(|fact| fact.1.as_str()).collect();
     assert_eq!(valid, ["green", "$90"]);
     expect_replayed(&house).await;
+}
+
+/// A pack is assembled without a lock. What is deleted before it is kept must not be kept with it, in whichever of the
+/// spaces that it was assembled from.
+#[tokio::test]
+async fn a_pack_that_shows_what_was_deleted_meanwhile_is_not_kept() {
+    let house = House::new().await;
+    let own = insist(&house.committer, write(&house, "own", new_fact("phone", "5511988887777"))).await.unwrap();
+    let wide = insist(&house.committer, write(&house, "wide", new_fact("phone", "5511977776666"))).await.unwrap();
+    let act = |name: &str, action: SpaceAction| {
+        let writer = Writer { credential: CredentialKind::Handler, principal_id: None };
+        let operation = SpaceOperation { space_id: space(name), writer, action };
+        house.committer.submit_space(SpaceSubmission { tenant: Arc::clone(&house.tenant), operation, claim: None })
+    };
+    let save = |wider: &[&str]| SpaceAction::SavePack {
+        viewer: Viewer::default(),
+        as_of: own.at,
+        wider: wider.iter().copied().map(space).collect(),
+        pack: Box::new(ContextPack {
+            context: "- phone: 5511988887777\n- phone: 5511977776666\n".to_owned(),
+            segments: Vec::new(),
+            facts_included: vec![own.uid.clone(), wide.uid.clone()],
+            omitted: Vec::new(),
+            token_summary: TokenSummary { budget: 500, used: 9, remaining: 491, facts: 9 },
+            pack_hash: "sha256:00".to_owned(),
+            estimator_id: "bytes".to_owned(),
+        }),
+    };
+    let outdated = Err(Refused::Space(SpaceRefusal::PackOutdated));
+    assert!(act("own", save(&["wide"])).await.unwrap().result.is_ok());
+    assert_eq!(act("own", save(&[])).await.unwrap().result, outdated, "it was assembled from more than that");
+    for (name, gone) in [("wide", &wide), ("own", &own)] {
+        let delete = SpaceAction::Delete { uid: gone.uid.clone(), reason: "asked".to_owned() };
+        assert!(act(name, delete).await.unwrap().result.is_ok());
+        assert_eq!(act("own", save(&["wide"])).await.unwrap().result, outdated, "after {name}");
+    }
 }

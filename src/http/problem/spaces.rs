@@ -39,6 +39,7 @@ fn status_of(refusal: &SpaceRefusal) -> StatusCode {
         SpaceRefusal::PartitionFixed { .. }
         | SpaceRefusal::AlreadySuperseded { .. }
         | SpaceRefusal::FactDeleted
+        | SpaceRefusal::PackOutdated
         | SpaceRefusal::NothingToRestore
         | SpaceRefusal::IdentityFixed
         | SpaceRefusal::SpaceFull { .. } => StatusCode::CONFLICT,
@@ -101,6 +102,7 @@ fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
         | SpaceRefusal::EntryNotFound { .. }
         | SpaceRefusal::PartitionFixed { .. }
         | SpaceRefusal::FactDeleted
+        | SpaceRefusal::PackOutdated
         | SpaceRefusal::NothingToRestore
         | SpaceRefusal::IdentityFixed
         | SpaceRefusal::PeopleDoNotCreate

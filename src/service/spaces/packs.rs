@@ -105,7 +105,8 @@ impl Service {
         let order = AuthorityOrder::new(&rules.authority_order);
         let gate = Gate { caller, viewer: &viewer, order: &order, rules: &rules };
         let own = Space { record: space.record.clone(), facts: std::mem::take(&mut space.facts), ..Space::default() };
-        let names: Vec<SpaceId> = std::iter::once(new.space_id.clone()).chain(wider.keys().cloned()).collect();
+        let read: Vec<SpaceId> = wider.keys().cloned().collect();
+        let names: Vec<SpaceId> = std::iter::once(&new.space_id).chain(&read).cloned().collect();
         let spaces = names.iter().zip(std::iter::once(own).chain(wider.into_values())).collect();
         let shown = gate.open(&self.permissions, spaces).await;
         let own = shown.first().is_some_and(|own| !own.barred);
@@ -134,7 +135,7 @@ impl Service {
         if !new.save {
             return Ok(PackMade { pack, as_of, saved: None, replayed: false });
         }
-        let action = SpaceAction::SavePack { viewer, as_of, pack: Box::new(pack) };
+        let action = SpaceAction::SavePack { viewer, as_of, wider: read, pack: Box::new(pack) };
         let SpaceDecided { result, replayed, .. } = self.decide_space(caller, new.space_id, action, claim).await?;
         match result.map_err(ServiceError::SpaceRefused)? {
             SpaceAnswer::Pack { pack: saved } => {

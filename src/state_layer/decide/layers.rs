@@ -3,7 +3,7 @@
 use super::checking::{MAX_NAME_BYTES, name_problem};
 use super::{Deciding, MAX_ITEMS, MAX_SIGNALS, MAX_WIDER};
 use crate::domain::canonical::canonical;
-use crate::domain::id::SpaceId;
+use crate::domain::id::{FactUid, SpaceId};
 use crate::domain::time::Timestamp;
 use crate::state_layer::assembly::{ContextPack, SavedPack};
 use crate::state_layer::authority::Viewer;
@@ -194,6 +194,10 @@ impl Deciding<'_, '_> {
         if self.space.record.is_none() {
             return Err(SpaceRefusal::SpaceNotFound);
         }
+        // It was assembled without the lock: what was deleted since must not come back with it.
+        if !pack.facts_included.iter().all(|uid| self.is_there(uid)) {
+            return Err(SpaceRefusal::PackOutdated);
+        }
         let saved = SavedPack {
             pack_id: self.ids.pack(),
             space_id: self.space_id.clone(),
@@ -205,6 +209,13 @@ impl Deciding<'_, '_> {
         };
         self.happen(SpaceEvent::PackSaved { pack: saved.clone() });
         Ok(SpaceAnswer::Pack { pack: Box::new(saved) })
+    }
+
+    /// Whether a fact of this space, or of a wider one, still has its value.
+    fn is_there(&self, uid: &FactUid) -> bool {
+        let mut wider = self.rules.wider.iter().flat_map(|(_, facts)| facts);
+        let fact = self.space.facts.get(uid).or_else(|| wider.find(|fact| fact.uid == *uid));
+        fact.is_some_and(|fact| !fact.is_deleted())
     }
 
     pub(super) fn erase(&mut self) -> Result<SpaceAnswer, SpaceRefusal> {

@@ -177,24 +177,24 @@ async fn found_what_one_batch_says_and_deletes_is_gone() {
     // The lock is held until both wait behind a first one.
     let message = house.message("wamid.holds", &json!({"text": "hello there"}));
     let held = house.hold(&Operation::Ingest(Box::new(message.clone()))).await;
-    let submit = |submission: SpaceSubmission| {
-        let committer = house.committer.clone();
-        tokio::spawn(async move { committer.submit_space(submission).await.unwrap().result.unwrap() })
-    };
     let (tenant, committer) = (Arc::clone(&house.tenant), house.committer.clone());
     let operation = Operation::Ingest(Box::new(message));
     let first = tokio::spawn(async move { committer.submit(Submission { tenant, operation, claim: None }).await });
     house.until_somebody_waits().await;
-    let observed = submit(submission(SpaceAction::Observe(heard)));
-    tokio::task::yield_now().await;
-    let deleted = submit(submission(SpaceAction::Delete { uid, reason: "asked to".to_owned() }));
+    let observe = submission(SpaceAction::Observe(heard));
+    let delete = submission(SpaceAction::Delete { uid, reason: "asked to".to_owned() });
+    let committer = house.committer.clone();
+    // Polled in this order, so that they stand in line in this order.
+    let both = tokio::spawn(async move {
+        tokio::join!(biased; committer.submit_space(observe), committer.submit_space(delete))
+    });
     for _ in 0..50 {
         tokio::task::yield_now().await;
     }
     drop(held);
     first.await.unwrap().unwrap();
-    observed.await.unwrap();
-    deleted.await.unwrap();
+    let (observed, deleted) = both.await.unwrap();
+    assert!(observed.unwrap().result.is_ok() && deleted.unwrap().result.is_ok());
     let everything = EvidenceQuery { space_id: Some(space_id.clone()), limit: 100, ..EvidenceQuery::default() };
     let entries = house.store.entries(&house.tenant.tenant_id, &everything).await.unwrap().items;
     let told = entries.iter().filter_map(|entry| entry.body.as_ref());

@@ -23,6 +23,12 @@ pub(super) struct Checked {
     pub(super) header: Header,
     /// Its time, in a form whose order is that of time.
     pub(super) at: String,
+    pub(super) facts: Facts,
+}
+
+/// What an entry's hashes prove and its artifact tells.
+#[derive(Debug)]
+pub(super) struct Facts {
     pub(super) prev_hash: Digest,
     pub(super) entry_hash: Digest,
     /// Its artifact tells something that no payload proves.
@@ -45,7 +51,10 @@ pub(super) fn check(entry: &Entry<'_>, known: &Known) -> Result<Checked, Refused
         .filter(|header: &Header| header.v == 1 && header.seq > 0)
         .ok_or((Flaw::Header, None))?;
     let Some(at) = moment(&header.at) else { return Err((Flaw::Header, Some(Box::new(header)))) };
-    facts(entry, &header, at, known).map_err(|flaw| (flaw, Some(Box::new(header))))
+    match facts(entry, &header, known) {
+        Ok(facts) => Ok(Checked { header, at, facts }),
+        Err(flaw) => Err((flaw, Some(Box::new(header)))),
+    }
 }
 
 /// An instant as a text whose order is that of time: UTC, down to microseconds.
@@ -58,7 +67,7 @@ pub(super) fn moment(at: &str) -> Option<String> {
     (fits && fine).then(|| format!("{seconds}{fraction:0<6}"))
 }
 
-fn facts(entry: &Entry<'_>, header: &Header, at: String, known: &Known) -> Result<Checked, Flaw> {
+fn facts(entry: &Entry<'_>, header: &Header, known: &Known) -> Result<Facts, Flaw> {
     if header.tenant_id != known.tenant_id {
         return Err(Flaw::Foreign);
     }
@@ -81,9 +90,7 @@ fn facts(entry: &Entry<'_>, header: &Header, at: String, known: &Known) -> Resul
     if !tells {
         return Err(Flaw::Artifact);
     }
-    Ok(Checked {
-        header: header.clone(),
-        at,
+    Ok(Facts {
         prev_hash,
         entry_hash,
         shown_only: payload.is_none() && tells_content(artifact),
@@ -150,9 +157,23 @@ pub(super) fn digest(text: &str) -> Option<Digest> {
     digits(text.strip_prefix("sha256:")?)
 }
 
-/// 64 hexadecimal digits in lower case: no digest has two forms.
+/// 64 hexadecimal digits in lower case: no digest has two forms. A bundle is a third of such digits, so they are read
+/// without a branch for each.
 fn digits(hex: &str) -> Option<Digest> {
-    Digest::from_hex(hex).filter(|_| !hex.bytes().any(|byte| byte.is_ascii_uppercase()))
+    const NONE: u8 = 0x80;
+    let value = |digit: u8| match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => NONE,
+    };
+    let (pairs, []) = hex.as_bytes().as_chunks::<2>() else { return None };
+    let pairs: &[[u8; 2]; 32] = pairs.try_into().ok()?;
+    let high = pairs.map(|[high, _]| value(high));
+    let low = pairs.map(|[_, low]| value(low));
+    let none = high.iter().chain(&low).fold(0, |seen, value| seen | value) & NONE;
+    let mut bytes = high;
+    bytes.iter_mut().zip(low).for_each(|(byte, low)| *byte = *byte << 4 | low);
+    (none == 0).then(|| Digest::from_bytes(bytes))
 }
 
 fn sha256(parts: &[&[u8]]) -> Digest {

@@ -287,7 +287,7 @@ impl Auditor {
         if header.seq <= last.seq {
             return Some(Flaw::Sequence);
         }
-        if header.seq == last.seq + 1 && last.hash.is_some_and(|hash| entry.prev_hash != hash) {
+        if header.seq == last.seq + 1 && last.hash.is_some_and(|hash| entry.facts.prev_hash != hash) {
             return Some(Flaw::Link);
         }
         if header.seq > last.seq + 1 && self.promises(&header.stream_id) {
@@ -314,14 +314,14 @@ impl Auditor {
     }
 
     fn count(&mut self, entry: Checked) {
-        self.report.proven += u64::from(entry.proven);
-        self.report.shown += u64::from(entry.shown_only);
-        self.report.erased += u64::from(entry.erased);
-        if let Some((frame, hash)) = entry.frame {
+        let Checked { header, at, facts } = entry;
+        self.report.proven += u64::from(facts.proven);
+        self.report.shown += u64::from(facts.shown_only);
+        self.report.erased += u64::from(facts.erased);
+        if let Some((frame, hash)) = facts.frame {
             self.frames.insert(frame, hash);
         }
-        let Checked { header, entry_hash, at, .. } = entry;
-        let chain = Chain { seq: header.seq, hash: Some(entry_hash), at };
+        let chain = Chain { seq: header.seq, hash: Some(facts.entry_hash), at };
         let last = self.chains.get(&header.stream_id).map_or(0, |chain| chain.seq);
         if chain.seq > last {
             self.chains.insert(header.stream_id, chain);

@@ -185,9 +185,10 @@ async fn found_what_one_batch_says_and_deletes_is_gone() {
     let delete = submission(SpaceAction::Delete { uid, reason: "asked to".to_owned() });
     let committer = house.committer.clone();
     // Polled in this order, so that they stand in line in this order.
-    let both = tokio::spawn(async move {
-        tokio::join!(biased; committer.submit_space(observe), committer.submit_space(delete))
-    });
+    let both =
+        tokio::spawn(
+            async move { tokio::join!(biased; committer.submit_space(observe), committer.submit_space(delete)) },
+        );
     for _ in 0..50 {
         tokio::task::yield_now().await;
     }

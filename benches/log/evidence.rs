@@ -8,8 +8,9 @@ use cscp::domain::id::{Ids, StreamId};
 use cscp::domain::operation::CredentialKind;
 use cscp::domain::time::Clock;
 use cscp::evidence::auditing::{Auditor, Trusted};
+use cscp::evidence::entry::LogEntry;
 use cscp::evidence::erasures::Erasures;
-use cscp::evidence::verify::ChainCheck;
+use cscp::evidence::verify::{ChainCheck, Looked, look};
 use cscp::packs::PackSource;
 use cscp::service::exporting::{Payloads, Selection};
 use cscp::service::transparency::{NoGuard, Signer, Transparency};
@@ -29,7 +30,9 @@ pub(crate) async fn measure(kept: &Kept) {
     println!("|---|---|---|");
     let rate = |time: Duration, entries: u64| f64::from(u32::try_from(entries).unwrap()) / time.as_secs_f64();
     println!("| verify a database | {:.0} | chains, frames, tree |", rate(database, report.entries));
-    println!("| the same in memory, on one processor | {:.0} | chains |", rate(in_memory(kept).await, report.entries));
+    let (one, all) = in_memory(kept).await;
+    println!("| chains in memory, on one processor | {:.0} | no database |", rate(one, report.entries));
+    println!("| chains in memory, on all processors | {:.0} | no database |", rate(all, report.entries));
     for payloads in [Payloads::Visible, Payloads::Full] {
         let began = Instant::now();
         let bundle = export(kept, payloads).await;
@@ -54,8 +57,9 @@ pub(crate) async fn measure(kept: &Kept) {
     }
 }
 
-/// The verification of the chains without the database: entries are loaded before the clock starts.
-async fn in_memory(kept: &Kept) -> Duration {
+/// The verification of the chains without the database: entries are loaded before the clock starts. On one processor,
+/// and looked at side by side as pages are.
+async fn in_memory(kept: &Kept) -> (Duration, Duration) {
     let tenant_id = &kept.tenant.tenant_id;
     let (mut entries, erasures) = (Vec::new(), Erasures::default());
     loop {
@@ -66,14 +70,23 @@ async fn in_memory(kept: &Kept) -> Duration {
         }
         entries.extend(page.into_iter().map(|(_, entry)| entry));
     }
-    let began = Instant::now();
-    let mut chains: HashMap<StreamId, ChainCheck> = HashMap::new();
-    for entry in &entries {
-        let stream_id = &entry.header.stream_id;
-        let chain = chains.entry(stream_id.clone()).or_insert_with(|| ChainCheck::new(stream_id.clone()));
-        chain.next(tenant_id, entry, &erasures).unwrap();
-    }
-    began.elapsed()
+    let timed = |threads: usize| {
+        let began = Instant::now();
+        let looks = |part: &[LogEntry]| part.iter().map(|entry| look(tenant_id, entry)).collect::<Vec<_>>();
+        let looked: Vec<Looked> = std::thread::scope(|scope| {
+            let share = entries.len().div_ceil(threads);
+            let parts: Vec<_> = entries.chunks(share).map(|part| scope.spawn(move || looks(part))).collect();
+            parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
+        });
+        let mut chains: HashMap<&StreamId, ChainCheck> = HashMap::new();
+        for (entry, looked) in entries.iter().zip(&looked) {
+            let stream_id = &entry.header.stream_id;
+            let chain = chains.entry(stream_id).or_insert_with(|| ChainCheck::new(stream_id.clone()));
+            chain.take(entry, looked, &erasures).unwrap();
+        }
+        began.elapsed()
+    };
+    (timed(1), timed(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)))
 }
 
 async fn export(kept: &Kept, payloads: Payloads) -> Vec<u8> {

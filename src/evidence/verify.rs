@@ -1,8 +1,11 @@
 //! Verification: re-derives a chain from what is stored and names the entry that does not fit.
 
+use serde::Deserialize;
+
 use crate::domain::canonical::{Digest, canonical, is_canonical};
-use crate::domain::event::Event;
+use crate::domain::event::{About, Event};
 use crate::domain::id::{ArtifactId, ContextFrameId, StreamId, TenantId};
+use crate::domain::policy::PolicyRef;
 use crate::domain::world::StoredFrame;
 use crate::evidence::deriving::{entry_hash, payload_commitment};
 use crate::evidence::entry::{LogEntry, Logged, Payload, StreamHead};
@@ -114,16 +117,33 @@ fn opened(entry: &LogEntry) -> Result<Option<Captured>, Fault> {
     if !is_canonical(&body.payload) {
         return Err(Fault::Form);
     }
-    let payload: Payload = serde_json::from_str(&body.payload).map_err(|_| Fault::Form)?;
-    if payload.event.evidence_type() != entry.header.kind {
+    let event = event_of(&body.payload).ok_or(Fault::Form)?;
+    if event.evidence_type() != entry.header.kind {
         return Err(Fault::Kind);
     }
-    let Logged::Core(Event::FrameCaptured { frame, salt, context_hash }) = payload.event else { return Ok(None) };
+    let Logged::Core(Event::FrameCaptured { frame, salt, context_hash }) = event else { return Ok(None) };
     if frame.context_hash(&salt) != context_hash {
         return Err(Fault::Frame);
     }
     let id = frame.context_frame_id.clone();
     Ok(Some(Captured { id, canonical: canonical(&StoredFrame { frame, salt, context_hash }) }))
+}
+
+/// What happened, if the payload is a record of a known form. Most are of conversations: to read one as such is cheaper
+/// than to find out of which kind it is.
+fn event_of(payload: &str) -> Option<Logged> {
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "the form is all that matters")]
+    struct OfCore {
+        v: u32,
+        about: About,
+        policy: PolicyRef,
+        event: Event,
+    }
+    if let Ok(OfCore { event, .. }) = serde_json::from_str(payload) {
+        return Some(Logged::Core(event));
+    }
+    serde_json::from_str::<Payload>(payload).ok().map(|payload| payload.event)
 }
 
 /// Follows one stream, entry by entry, in constant memory.

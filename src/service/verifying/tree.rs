@@ -88,7 +88,8 @@ impl Derived {
     }
 
     fn append_tile(&mut self, until: u64, leaves: &[(u64, &LogEntry)], stored: Option<&Tile>) {
-        let Ok(mut growing) = Growing::new(self.size, std::mem::take(&mut self.edge)) else {
+        // The edge stays: tiles of higher levels do not change with every step and are needed again.
+        let Ok(mut growing) = Growing::new(self.size, self.edge.clone()) else {
             self.ends = true;
             return self.faults.push(TreeFault::Root);
         };
@@ -163,4 +164,62 @@ async fn checkpoint_fits(
     let tiles: TileSet = store.tiles(tenant_id, &right_edge(newest.size)).await?.into_iter().collect();
     let then: Result<_, TreeError> = root(newest.size, &tiles);
     Ok(then == Ok(checkpoint.root()))
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+    use crate::domain::event::{About, Event, ReadRecord, Recorded, StreamKey};
+    use crate::domain::id::{Entropy, Ids};
+    use crate::domain::policy::PolicyRef;
+    use crate::domain::time::Timestamp;
+    use crate::evidence::entry::{StreamHead, append};
+    use crate::evidence::verify::look;
+    use crate::service::verifying::pages;
+
+    struct Same;
+    impl Entropy for Same {
+        fn bytes(&mut self) -> [u8; 32] {
+            [7; 32]
+        }
+    }
+
+    fn entry() -> LogEntry {
+        let mut source = Same;
+        let mut ids = Ids::new(Timestamp::from_micros(1), &mut source);
+        let read = serde_json::json!({"operation": "look", "key_id": "k", "refused": false, "records": 1});
+        let read: ReadRecord = serde_json::from_value(read).unwrap();
+        let event = Event::ReadRecorded { read };
+        let recorded = Recorded { stream: StreamKey::Access("k".to_owned()), about: About::default(), event };
+        let policy = PolicyRef { pack_id: "basic".to_owned(), version: "1.0.0".to_owned(), hash: "h".to_owned() };
+        let mut head = StreamHead::new(ids.stream());
+        append(&mut head, &TenantId::new("t").unwrap(), &recorded, &policy, Timestamp::from_micros(1), &mut ids).entry
+    }
+
+    fn hash(leaf: u64) -> Digest {
+        Digest::from_bytes(Sha256::digest(leaf.to_be_bytes()).into())
+    }
+
+    /// Beyond 65,536 leaves there is a third level, which most steps leave as it is.
+    #[test]
+    fn a_tree_of_three_levels_follows_from_its_leaves() {
+        let (entry, tenant_id) = (entry(), TenantId::new("t").unwrap());
+        let looked = look(&tenant_id, &entry);
+        for size in [1, 256, 257, 65_536, 65_537, 66_300, 131_900] {
+            let mut growing = Growing::new(0, Vec::new()).unwrap();
+            (0..size).for_each(|leaf| growing.push(&hash(leaf)));
+            let head = TreeHead { size, root: growing.finish().root, signed: 0 };
+            let mut derived = Derived::new(Some(head));
+            for from in pages::of(size) {
+                let until = size.min(from + 512);
+                let of = |leaf| (leaf, LogEntry { entry_hash: hash(leaf), ..entry.clone() }, looked.clone());
+                let entries = (from..until).map(of).collect();
+                derived.append(&Page { from, until, entries, tiles: Vec::new() });
+            }
+            assert_eq!((derived.faults.as_slice(), derived.size), (&[][..], size));
+            assert!(derived.root == head.root, "{size}");
+        }
+    }
 }

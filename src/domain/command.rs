@@ -68,11 +68,70 @@ pub struct CommandResult {
     pub status: String,
     /// The coarse outcome.
     pub outcome: Outcome,
+    /// The attempt that reported; none where somebody else did who looked at what was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt_id: Option<AttemptId>,
     /// A redacted summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// When it was recorded.
     pub at: Timestamp,
+}
+
+/// What is known of the execution of a bound command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutionState {
+    /// Its owner may execute it, and has time left to report.
+    Executing,
+    /// Its owner reported.
+    Reported,
+    /// Its owner did not report in time, or reported that it does not know: nobody knows whether it was executed.
+    Unknown,
+}
+
+impl ExecutionState {
+    /// Every state.
+    pub const ALL: [Self; 3] = [Self::Executing, Self::Reported, Self::Unknown];
+
+    /// The state's word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Executing => "executing",
+            Self::Reported => "reported",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// An attempt that owned the execution and was replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplacedAttempt {
+    /// The attempt.
+    pub attempt_id: AttemptId,
+    /// When another one took over.
+    pub replaced_at: Timestamp,
+}
+
+/// The one right to carry a bound command out. It belongs to [`CommandRecord::attempt_id`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Execution {
+    /// Since when the present attempt owns it.
+    pub since: Timestamp,
+    /// From this instant on, without a report, it is unknown whether the command was executed.
+    pub report_by: Timestamp,
+    /// How many results there were when the present attempt took over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub results_before: usize,
+    /// The attempts that owned it before, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<ReplacedAttempt>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field by reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// A bound command.
@@ -86,8 +145,11 @@ pub struct CommandRecord {
     pub class: SafetyClass,
     /// The engine's key.
     pub idempotency_key: IdempotencyKey,
-    /// The one attempt that holds the binding.
+    /// The one attempt that owns the execution.
     pub attempt_id: AttemptId,
+    /// Since when, and until when it has to report. A command that was bound before this was recorded has no time left.
+    #[serde(default)]
+    pub execution: Execution,
     /// The context it was bound in.
     pub context_id: ContextId,
     /// That context's conversation.
@@ -135,6 +197,47 @@ impl CommandRecord {
     pub fn standing(&self) -> Option<&CommandResult> {
         let ended = self.results.iter().rev().find(|result| result.outcome.is_terminal());
         ended.or(self.results.last())
+    }
+
+    /// What is known of its execution at `now`.
+    #[must_use]
+    pub fn execution_state(&self, now: Timestamp) -> ExecutionState {
+        match self.report().map(|report| report.outcome) {
+            None if now < self.execution.report_by => ExecutionState::Executing,
+            None | Some(Outcome::Unknown) => ExecutionState::Unknown,
+            Some(_) => ExecutionState::Reported,
+        }
+    }
+
+    /// Whether this attempt is the one that may execute the command at `now`.
+    #[must_use]
+    pub fn may_execute(&self, attempt_id: &AttemptId, now: Timestamp) -> bool {
+        self.attempt_id == *attempt_id && self.execution_state(now) == ExecutionState::Executing
+    }
+
+    /// Whether this attempt owns the execution, or owned it.
+    #[must_use]
+    pub fn knows_attempt(&self, attempt_id: &AttemptId) -> bool {
+        self.attempt_id == *attempt_id
+            || self.execution.replaced.iter().any(|replaced| replaced.attempt_id == *attempt_id)
+    }
+
+    /// From when on nobody knows whether it was executed; `None` once its owner reported. What waits for a report is
+    /// found by this, oldest first: at `now` a command is unknown exactly if this is not later.
+    #[must_use]
+    pub fn unknown_from(&self) -> Option<Timestamp> {
+        match self.report() {
+            None => Some(self.execution.report_by),
+            Some(report) if report.outcome == Outcome::Unknown => Some(report.at),
+            Some(_) => None,
+        }
+    }
+
+    /// The report that counts for the execution: an end, whoever reported it, else the newest report since the present
+    /// attempt owns the execution.
+    fn report(&self) -> Option<&CommandResult> {
+        let ended = self.results.iter().rev().find(|result| result.outcome.is_terminal());
+        ended.or_else(|| self.results.get(self.execution.results_before..).and_then(<[CommandResult]>::last))
     }
 
     /// The outcome of [`CommandRecord::standing`]; a bound command without a report is in progress.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::id::{CommandId, ContextId, ConversationId, CorrelationId, ItemId, PrincipalId, TenantId};
+use super::id::{CommandId, ContextId, ConversationId, CorrelationId, ItemId, ItemKind, PrincipalId, TenantId};
 use super::lifecycle::Status;
 use super::policy::PolicyRef;
 use super::slots::Slots;
@@ -31,17 +31,103 @@ pub enum CloseReason {
     Policy,
 }
 
+/// What a pending context waits for: at most one question that was put to its actor (a confirmation or a choice), at
+/// most one approval that was asked of others, and never nothing. RFC VI.B has a slot for each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "OpenItemsForm", into = "OpenItemsForm")]
+pub struct OpenItems {
+    question: Option<ItemId>,
+    approval: Option<ItemId>,
+}
+
+impl OpenItems {
+    /// One open item, in the place of its kind.
+    #[must_use]
+    pub fn one(item_id: ItemId) -> Self {
+        match item_id.kind() {
+            ItemKind::Approval => Self { question: None, approval: Some(item_id) },
+            ItemKind::Confirmation | ItemKind::Disambiguation => Self { question: Some(item_id), approval: None },
+        }
+    }
+
+    /// The question that was put to the context's actor.
+    #[must_use]
+    pub fn question(&self) -> Option<&ItemId> {
+        self.question.as_ref()
+    }
+
+    /// The approval that was asked of others.
+    #[must_use]
+    pub fn approval(&self) -> Option<&ItemId> {
+        self.approval.as_ref()
+    }
+
+    /// The open item whose place an item of this kind would take.
+    #[must_use]
+    pub fn in_place_of(&self, kind: ItemKind) -> Option<&ItemId> {
+        match kind {
+            ItemKind::Approval => self.approval(),
+            ItemKind::Confirmation | ItemKind::Disambiguation => self.question(),
+        }
+    }
+
+    /// Every open item, the actor's question first.
+    pub fn iter(&self) -> impl Iterator<Item = &ItemId> {
+        self.question.iter().chain(&self.approval)
+    }
+
+    /// The same with one item more, which takes the place of its kind.
+    #[must_use]
+    pub fn and(&self, item_id: ItemId) -> Self {
+        let added = Self::one(item_id);
+        Self { question: added.question.or(self.question.clone()), approval: added.approval.or(self.approval.clone()) }
+    }
+
+    /// What is left without one item; `None` if nothing is.
+    #[must_use]
+    pub fn without(&self, item_id: &ItemId) -> Option<Self> {
+        let rest = Self {
+            question: self.question.clone().filter(|id| id != item_id),
+            approval: self.approval.clone().filter(|id| id != item_id),
+        };
+        (rest.question.is_some() || rest.approval.is_some()).then_some(rest)
+    }
+}
+
+/// How [`OpenItems`] is stored.
+#[derive(Serialize, Deserialize)]
+struct OpenItemsForm {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    question: Option<ItemId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval: Option<ItemId>,
+}
+
+impl TryFrom<OpenItemsForm> for OpenItems {
+    type Error = &'static str;
+
+    fn try_from(form: OpenItemsForm) -> Result<Self, Self::Error> {
+        // Before approvals had a place of their own, an open one was stored as the question.
+        let mut items = form.question.into_iter().chain(form.approval);
+        let first = items.next().ok_or("a pending context has an open item")?;
+        Ok(items.fold(Self::one(first), |open, item_id| open.and(item_id)))
+    }
+}
+
+impl From<OpenItems> for OpenItemsForm {
+    fn from(open: OpenItems) -> Self {
+        Self { question: open.question, approval: open.approval }
+    }
+}
+
 /// The status of a record with what exists in that status and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum State {
     /// Usable, nothing asked.
     Active,
-    /// Exactly one question is open.
-    Pending {
-        /// That question.
-        question: ItemId,
-    },
+    /// A question to the actor is open, an approval asked of others, or one of each.
+    Pending(OpenItems),
     /// Waiting, with no open question.
     Blocked {
         /// For what.
@@ -72,7 +158,7 @@ impl State {
     pub fn status(&self) -> Status {
         match self {
             Self::Active => Status::Active,
-            Self::Pending { .. } => Status::Pending,
+            Self::Pending(_) => Status::Pending,
             Self::Blocked { .. } => Status::Blocked,
             Self::Expired { .. } => Status::Expired,
             Self::Closed { .. } => Status::Closed,
@@ -157,12 +243,24 @@ impl ContextRecord {
         self.absolute_expires_at.map_or(deadline, |last| last.min(deadline))
     }
 
-    /// The open question, if there is one.
+    /// What is open, if anything is.
     #[must_use]
-    pub fn question(&self) -> Option<&ItemId> {
+    pub fn open_items(&self) -> Option<&OpenItems> {
         match &self.state {
-            State::Pending { question } => Some(question),
+            State::Pending(open) => Some(open),
             State::Active | State::Blocked { .. } | State::Expired { .. } | State::Closed { .. } => None,
         }
+    }
+
+    /// The open question that was put to the actor, if there is one.
+    #[must_use]
+    pub fn question(&self) -> Option<&ItemId> {
+        self.open_items().and_then(OpenItems::question)
+    }
+
+    /// The open approval that was asked of others, if there is one.
+    #[must_use]
+    pub fn approval(&self) -> Option<&ItemId> {
+        self.open_items().and_then(OpenItems::approval)
     }
 }

@@ -92,6 +92,10 @@ pub enum BindRefusal {
     ApprovalExpired,
     /// The identity of one who agreed has changed since.
     IdentityChanged,
+    /// A take-over: the owner still has time to report, or has reported.
+    ExecutionNotUnknown,
+    /// A take-over: the attempt that it names does not own the execution.
+    AlreadyTakenOver,
 }
 
 /// What was read, for the reader's access stream.
@@ -120,6 +124,15 @@ pub struct ReadRecord {
     pub refused: bool,
     /// How many records were shown.
     pub records: u32,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field by reference")]
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 /// What happened.
@@ -165,6 +178,9 @@ pub enum Event {
         /// The open question that it passed by.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         passed_by: Option<ItemId>,
+        /// The dedupe key of a message that it deletes or edits and that has not arrived yet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        withdraws: Option<Digest>,
     },
     /// An outbound message was registered before it was sent.
     MessageRegistered {
@@ -181,6 +197,9 @@ pub enum Event {
         /// Its copy in the context's slots, where policy stores one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slot: Option<Value>,
+        /// Whether the context's actor hears it. An approval is asked of others, in another place.
+        #[serde(default = "yes", skip_serializing_if = "is_yes")]
+        heard: bool,
     },
     /// The channel's id of a prompt became known.
     PromptAttached {
@@ -228,7 +247,18 @@ pub enum Event {
         /// The command.
         command: CommandRecord,
     },
-    /// A binding was refused.
+    /// Another attempt took the execution of a bound command over.
+    CommandTakenOver {
+        /// Which command.
+        command_id: CommandId,
+        /// Who owned the execution until now.
+        replaces: AttemptId,
+        /// Who owns it from now on.
+        attempt_id: AttemptId,
+        /// Until when the new owner has to report.
+        report_by: Timestamp,
+    },
+    /// A binding or a take-over was refused.
     CommandRefused {
         /// In which context.
         context_id: ContextId,
@@ -340,6 +370,7 @@ impl Event {
             Self::DecisionRefused { .. } => "approval.decision_refused",
             Self::FrameCaptured { .. } => "context.frame_captured",
             Self::CommandBound { .. } => "command.bound",
+            Self::CommandTakenOver { .. } => "command.taken_over",
             Self::CommandRefused { .. } => "command.refused",
             Self::ResultRecorded { .. } => "command.result_recorded",
             Self::PrincipalChanged { identity_changed: true, .. } => "principal.identity_changed",

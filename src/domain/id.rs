@@ -105,7 +105,7 @@ text_id! {
     CommandName: 128;
     /// The command engine's own idempotency key (CCP).
     IdempotencyKey: 256;
-    /// One try to bind a command; the same attempt may be repeated.
+    /// One worker's try to execute a command; the same attempt may be repeated.
     AttemptId: 256;
     /// Ties records of several services together.
     CorrelationId: 256;
@@ -113,6 +113,25 @@ text_id! {
     RoleName: 64;
     /// A writer's own label of a fact. Repeats.
     FactLabel: 256;
+}
+
+/// Why a text cannot name an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must be a random UUID (version 4 or 7, as 3f2b8c1e-9d4a-4c6b-8e21-5a7f0c9d1b34) made by the worker that will \
+     execute; a name derived from the command would let two workers pass for one, and both would execute"
+)]
+pub struct NotRandom;
+
+impl AttemptId {
+    /// Takes a worker's name for its own try: a UUID of a random version, in lower case. Attempts that are stored may
+    /// be older than this rule and are read by [`AttemptId::new`].
+    pub fn random(text: &str) -> Result<Self, NotRandom> {
+        let uuid = uuid::Uuid::try_parse(text).map_err(|_| NotRandom)?;
+        let random = matches!(uuid.get_version_num(), 4 | 7) && uuid.get_variant() == uuid::Variant::RFC4122;
+        let hyphenated = uuid.hyphenated().to_string();
+        if random && hyphenated.eq_ignore_ascii_case(text) { Ok(Self(hyphenated)) } else { Err(NotRandom) }
+    }
 }
 
 impl Default for Channel {

@@ -128,6 +128,9 @@ pub enum VoidReason {
     TargetChanged,
     /// The number, BSUID or identity key of the one asked changed.
     IdentityChanged,
+    /// The person took the answer back before the command was bound: a no, a call-off, "wait", or the message that gave
+    /// the answer was deleted or edited.
+    TakenBack,
     /// Too many unrelated messages came instead of an answer.
     Unanswered,
     /// The command was bound or ended without it.
@@ -146,6 +149,7 @@ impl VoidReason {
             Self::ContextExpired => "context_expired",
             Self::TargetChanged => "target_changed",
             Self::IdentityChanged => "identity_changed",
+            Self::TakenBack => "taken_back",
             Self::Unanswered => "unanswered",
             Self::CommandEnded => "command_ended",
         }
@@ -209,6 +213,9 @@ pub enum ItemState {
         at: Timestamp,
         /// Why.
         reason: VoidReason,
+        /// The message that took the answer back; with [`VoidReason::TakenBack`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_message: Option<MessageId>,
     },
 }
 
@@ -264,6 +271,14 @@ pub struct PendingItem {
     pub policy: PolicyRef,
 }
 
+impl ItemState {
+    /// Ended without an answer that counts.
+    #[must_use]
+    pub fn voided(at: Timestamp, reason: VoidReason) -> Self {
+        Self::Voided { at, reason, by_message: None }
+    }
+}
+
 impl PendingItem {
     /// Its kind.
     #[must_use]
@@ -284,6 +299,21 @@ impl PendingItem {
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.state == ItemState::Open
+    }
+
+    /// Whether the answer that stands was given by this message: a yes that waits to be bound, or one of the approvals.
+    #[must_use]
+    pub fn was_granted_by(&self, message_id: &MessageId) -> bool {
+        let said_yes = matches!(&self.state, ItemState::Granted { by_message: Some(by), .. } if by == message_id);
+        let approved = match &self.question {
+            Question::Approval { approvals, .. }
+                if matches!(self.state, ItemState::Open | ItemState::Granted { .. }) =>
+            {
+                approvals.iter().any(|given| given.message_id.as_ref() == Some(message_id))
+            }
+            Question::Approval { .. } | Question::Confirmation { .. } | Question::Disambiguation { .. } => false,
+        };
+        said_yes || approved
     }
 
     /// The newest time it was put.

@@ -1,7 +1,8 @@
 //! The context's states and the total function between them (RFC-WF-0034 VII).
 //!
 //! The RFC states six rows; the rest is decided here: `created → active`, `active|pending → blocked`,
-//! `active → expired`, `blocked → closed`. Nothing leaves `expired` or `closed`.
+//! `active → expired`, `blocked → closed`, and `pending → pending` where a question to the actor and an approval asked
+//! of others are open beside each other. Nothing leaves `expired` or `closed`.
 
 use std::fmt;
 
@@ -65,9 +66,13 @@ impl fmt::Display for Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LifecycleEvent {
-    /// The system asked for a confirmation, an approval or a choice.
+    /// The system asked for a confirmation, an approval or a choice, and nothing else is open.
     QuestionOpened,
-    /// The open question was answered, expired, withdrawn or voided.
+    /// The system asked for an approval beside an open question, or the other way round.
+    QuestionAdded,
+    /// One of two open items was answered, expired, withdrawn or voided; the other one stays open.
+    QuestionRemoved,
+    /// The only open item was answered, expired, withdrawn or voided.
     QuestionEnded,
     /// Somebody or something outside has to act first.
     Block,
@@ -81,14 +86,24 @@ pub enum LifecycleEvent {
 
 impl LifecycleEvent {
     /// Every event, for tables and tests.
-    pub const ALL: [Self; 6] =
-        [Self::QuestionOpened, Self::QuestionEnded, Self::Block, Self::Unblock, Self::Close, Self::DeadlineReached];
+    pub const ALL: [Self; 8] = [
+        Self::QuestionOpened,
+        Self::QuestionAdded,
+        Self::QuestionRemoved,
+        Self::QuestionEnded,
+        Self::Block,
+        Self::Unblock,
+        Self::Close,
+        Self::DeadlineReached,
+    ];
 
     /// The event's word, as refusals name it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::QuestionOpened => "question_opened",
+            Self::QuestionAdded => "question_added",
+            Self::QuestionRemoved => "question_removed",
             Self::QuestionEnded => "question_ended",
             Self::Block => "block",
             Self::Unblock => "unblock",
@@ -112,28 +127,26 @@ pub struct InvalidTransition {
 
 /// The status after `event`, for every cell of the table (RFC VII.B and the additions above).
 pub fn transition(from: Status, event: LifecycleEvent) -> Result<Status, InvalidTransition> {
-    use LifecycleEvent::{Block, Close, DeadlineReached, QuestionEnded, QuestionOpened, Unblock};
+    use LifecycleEvent::{
+        Block, Close, DeadlineReached, QuestionAdded, QuestionEnded, QuestionOpened, QuestionRemoved, Unblock,
+    };
     use Status::{Active, Blocked, Closed, Expired, Pending};
     let refused = |reason| Err(InvalidTransition { from, event, reason });
     match (from, event) {
-        (Active, QuestionOpened) => Ok(Pending),
+        (Active, QuestionOpened) | (Pending, QuestionAdded | QuestionRemoved) => Ok(Pending),
         (Pending, QuestionEnded) | (Blocked, Unblock) => Ok(Active),
         (Active | Pending, Block) => Ok(Blocked),
         (Active | Pending | Blocked, Close) => Ok(Closed),
         (Active | Pending | Blocked, DeadlineReached) => Ok(Expired),
 
-        (Active, QuestionEnded) => refused("no question is open"),
+        (Active, QuestionAdded | QuestionRemoved | QuestionEnded) => refused("no question is open"),
         (Active | Pending, Unblock) => refused("it is not blocked"),
         (Pending, QuestionOpened) => refused("another question is open; withdraw it first"),
-        (Blocked, QuestionOpened) => refused("no question can be opened while it is blocked"),
-        (Blocked, QuestionEnded) => refused("a blocked context has no open question"),
+        (Blocked, QuestionOpened | QuestionAdded) => refused("no question can be opened while it is blocked"),
+        (Blocked, QuestionRemoved | QuestionEnded) => refused("a blocked context has no open question"),
         (Blocked, Block) => refused("it is blocked already"),
-        (Expired, QuestionOpened | QuestionEnded | Block | Unblock | Close | DeadlineReached) => {
-            refused("nothing leaves expired; the next ordinary message opens a new context")
-        }
-        (Closed, QuestionOpened | QuestionEnded | Block | Unblock | Close | DeadlineReached) => {
-            refused("nothing leaves closed; the next ordinary message opens a new context")
-        }
+        (Expired, _) => refused("nothing leaves expired; the next ordinary message opens a new context"),
+        (Closed, _) => refused("nothing leaves closed; the next ordinary message opens a new context"),
     }
 }
 
@@ -143,12 +156,12 @@ mod tests {
 
     /// The whole table, written out once more by hand: `-` is a refusal.
     const TABLE: &str = "
-        from     question_opened question_ended block   unblock close  deadline_reached
-        active   pending         -              blocked -       closed expired
-        pending  -               active         blocked -       closed expired
-        blocked  -               -              -       active  closed expired
-        expired  -               -              -       -       -      -
-        closed   -               -              -       -       -      -";
+        from     question_opened question_added question_removed question_ended block   unblock close  deadline_reached
+        active   pending         -              -                -              blocked -       closed expired
+        pending  -               pending        pending          active         blocked -       closed expired
+        blocked  -               -              -                -              -       active  closed expired
+        expired  -               -              -                -              -       -       -      -
+        closed   -               -              -                -              -       -       -      -";
 
     #[test]
     fn every_cell_is_decided() {
@@ -164,7 +177,7 @@ mod tests {
                 cells += 1;
             }
         }
-        assert_eq!(cells, 30);
+        assert_eq!(cells, 40);
     }
 
     #[test]

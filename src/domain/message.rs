@@ -203,6 +203,17 @@ pub struct MessageRecord {
     pub extensions: Map<String, Value>,
 }
 
+impl MessageEvent {
+    /// The message that this one deletes or edits.
+    #[must_use]
+    pub fn withdrawn_id(&self) -> Option<&MessageId> {
+        match self.kind {
+            MessageKind::Edit | MessageKind::Revoke => self.reply_to.as_ref(),
+            _ => None,
+        }
+    }
+}
+
 /// The key of a message's dedupe row. Keyed, because an unkeyed hash of a wamid gives the phone number away.
 #[must_use]
 pub fn message_key(tenant_key: &Digest, channel: &Channel, message_id: &MessageId) -> Digest {

@@ -204,11 +204,26 @@ pub struct Bind {
     pub correlation_id: Option<CorrelationId>,
 }
 
+/// Take over the execution of a bound command whose owner did not report (it died, or lost its network).
+#[derive(Debug, Clone, PartialEq)]
+pub struct TakeOver {
+    /// Which try: the one that will execute from now on.
+    pub attempt_id: AttemptId,
+    /// The attempt that owns the execution until now.
+    pub replaces: AttemptId,
+    /// The command, as it was bound.
+    pub command: CommandSpec,
+    /// Its envelope, as it was bound.
+    pub envelope: Envelope,
+}
+
 /// Report how a command stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordResult {
     /// Which command.
     pub command_id: CommandId,
+    /// The attempt that reports, if it is one.
+    pub attempt_id: Option<AttemptId>,
     /// The engine's status.
     pub status: String,
     /// The coarse outcome.
@@ -271,6 +286,7 @@ pub enum Operation {
     Cancel(Cancel),
     DecideApproval(DecideApproval),
     Bind(Box<Bind>),
+    TakeOver(Box<TakeOver>),
     RecordResult(RecordResult),
     PutPrincipal(PutPrincipal),
     Sweep(Sweep),
@@ -321,8 +337,10 @@ pub enum Answer {
     Bound {
         /// The command.
         command: Box<CommandRecord>,
-        /// Whether this attempt held the binding already.
+        /// Whether this attempt owned the execution already.
         replayed: bool,
+        /// Whether the caller shall execute the command now. Nothing else says so.
+        execute: bool,
     },
     /// To a result.
     Recorded {
@@ -351,6 +369,8 @@ pub enum ItemRef {
     Nonce(Digest),
     /// By a quoted prompt.
     Prompt(MessageId),
+    /// By the message whose verdict was about it, named by its dedupe key.
+    AnsweredBy(Digest),
 }
 
 /// What has to be locked and loaded before an operation can be decided. Named before locking.

@@ -111,8 +111,78 @@ impl Principal {
     }
 }
 
-/// Whether two principals are one person: by person id where both have one, by principal id otherwise.
+/// What tells whether two principals are one person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity<'a> {
+    /// The principal.
+    pub principal_id: &'a PrincipalId,
+    /// The person behind it, where known.
+    pub person_id: Option<&'a PersonId>,
+    /// Its external names in force.
+    pub aliases: &'a [Alias],
+}
+
+impl Identity<'_> {
+    /// Whether both are one person: the same principal, the same person id, or a common alias. Two different person ids
+    /// say that two people share the alias.
+    #[must_use]
+    pub fn is_same_person(&self, other: &Identity<'_>) -> bool {
+        if self.principal_id == other.principal_id {
+            return true;
+        }
+        match (self.person_id, other.person_id) {
+            (Some(one), Some(another)) => one == another,
+            _ => self.aliases.iter().any(|alias| other.aliases.contains(alias)),
+        }
+    }
+}
+
+/// How many different people these are. Whoever is the same person as one of two others makes all three one.
 #[must_use]
-pub fn same_person(a: (&PrincipalId, Option<&PersonId>), b: (&PrincipalId, Option<&PersonId>)) -> bool {
-    a.0 == b.0 || matches!((a.1, b.1), (Some(x), Some(y)) if x == y)
+pub fn count_people(identities: &[Identity<'_>]) -> usize {
+    let mut groups: Vec<Vec<&Identity<'_>>> = Vec::new();
+    for identity in identities {
+        let same = |group: &Vec<&Identity<'_>>| group.iter().any(|member| member.is_same_person(identity));
+        let (mut own, others): (Vec<_>, Vec<_>) = groups.into_iter().partition(same);
+        own.push(vec![identity]);
+        groups = others;
+        groups.push(own.concat());
+    }
+    groups.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn principal(id: &str) -> PrincipalId {
+        PrincipalId::new(id).unwrap()
+    }
+
+    #[test]
+    fn people_are_told_apart_by_person_and_by_alias() {
+        let phone = |value: &str| vec![Alias { kind: AliasKind::Phone, value: value.to_owned() }];
+        let (one, two) = (phone("+55 1"), phone("+55 2"));
+        let (a, b, c) = (principal("a"), principal("b"), principal("c"));
+        let (ana, bia) = (PersonId::new("ana").unwrap(), PersonId::new("bia").unwrap());
+        let who = |id, person, aliases| Identity { principal_id: id, person_id: person, aliases };
+        for (people, first, second, what) in [
+            (1, who(&a, None, &one[..]), who(&a, Some(&ana), &two[..]), "one principal"),
+            (1, who(&a, Some(&ana), &one[..]), who(&b, Some(&ana), &two[..]), "one person id"),
+            (2, who(&a, Some(&ana), &one[..]), who(&b, Some(&bia), &one[..]), "two person ids share a phone"),
+            (1, who(&a, None, &one[..]), who(&b, None, &one[..]), "one phone, nobody known"),
+            (1, who(&a, Some(&ana), &one[..]), who(&b, None, &one[..]), "one phone, one known"),
+            (2, who(&a, None, &one[..]), who(&b, None, &two[..]), "nothing in common"),
+            (2, who(&a, None, &[]), who(&b, None, &[]), "nothing known"),
+        ] {
+            assert_eq!(count_people(&[first, second]), people, "{what}");
+            assert_eq!(count_people(&[second, first]), people, "{what}, the other way round");
+        }
+        // a and b share nothing; c is the same person as each of them.
+        let both = [one[0].clone(), two[0].clone()];
+        let linked = [who(&a, None, &one[..]), who(&b, None, &two[..]), who(&c, None, &both[..])];
+        assert_eq!(count_people(&linked), 1);
+        assert_eq!(count_people(&[linked[2], linked[1], linked[0]]), 1);
+        assert_eq!(count_people(&[]), 0);
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::command::{ExecutionState, Outcome};
 use super::fingerprint::MissingField;
 use super::id::{ContextId, ItemId};
 use super::lifecycle::{InvalidTransition, LifecycleEvent, Status};
@@ -84,8 +85,31 @@ pub enum Refusal {
     ApprovalExpired { bind_by: Timestamp },
     #[error("what would be done is not what was agreed to; nothing was bound; ask anew with the new target")]
     TargetMismatch,
-    #[error("another attempt holds the binding of this command; do not execute it")]
-    AlreadyBound,
+    #[error(
+        "another attempt owns the execution of this command; do not execute it (it is {}; if it is unknown, check \
+         downstream and take it over)",
+        execution.as_str()
+    )]
+    AlreadyBound { execution: ExecutionState, report_by: Timestamp },
+    #[error(
+        "this command was bound before, and its outcome is {}; do not ask for it again, use a new command_id for a \
+         new command",
+        outcome.as_str()
+    )]
+    CommandBound { execution: ExecutionState, outcome: Outcome },
+    #[error("this idempotency_key belongs to another command that was bound; use a new key for a new command")]
+    IdempotencyKeyBound,
+    #[error("this command is being asked for in another context; wait for that question, cancel it, or use a new id")]
+    CommandAskedElsewhere { item_id: ItemId },
+    #[error(
+        "the execution of this command is {}, not unknown: only what was not reported by {report_by} can be taken over",
+        execution.as_str()
+    )]
+    ExecutionNotUnknown { execution: ExecutionState, report_by: Timestamp },
+    #[error("the attempt that you want to replace does not own the execution; read the command and decide anew")]
+    AlreadyTakenOver,
+    #[error("this attempt_id is not one of this command; leave it out if you report what you found downstream")]
+    UnknownAttempt,
     #[error("this command, attempt or idempotency key was bound with other content; do not execute it")]
     CommandConflict,
     #[error("this command has as many results as are kept")]

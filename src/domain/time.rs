@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// An instant, in microseconds since the Unix epoch (UTC).
 ///
 /// Microseconds because that is what PostgreSQL keeps: a finer instant would not survive a round trip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Timestamp(i64);
 

@@ -10,7 +10,7 @@ use super::id::ItemId;
 pub enum VerdictCode {
     /// It confirms exactly this command.
     Confirmed,
-    /// It refuses exactly this command, or takes a confirmation back.
+    /// It refuses exactly this command, or takes a confirmation back that was not bound yet.
     Declined,
     /// It picks an option.
     Selected,
@@ -133,6 +133,12 @@ pub enum Reason {
     /// It was confirmed, and the time to bind it is over.
     BindWindowClosed,
 
+    // Why an answer that was given no longer stands.
+    /// A no, a call-off, or the deletion or edit of the message that said yes: nothing will be done.
+    TakenBack,
+    /// "Wait": nothing will be done until the person says yes again.
+    Postponed,
+
     // How it was decided.
     /// It was confirmed or approved before.
     AlreadyGranted,
@@ -213,6 +219,8 @@ pub enum Next {
     BindCommand,
     /// Tell the person that nothing will be done.
     AcknowledgeRefusal,
+    /// Tell the person that nothing will be done until they say so, and ask a new question when they are ready.
+    AcknowledgeWait,
     /// Go on with the chosen target.
     ContinueWithSelection,
     /// Wait for approvals, or ask for the one that the command needs as well.

@@ -6,14 +6,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::canonical::Digest;
-use super::command::{CommandRecord, CommandResult};
+use super::command::{CommandRecord, CommandResult, Execution, ReplacedAttempt};
 use super::context::ContextRecord;
 use super::event::{Event, LastQuestion};
 use super::frame::ContextFrame;
-use super::id::{CommandId, ContextFrameId, ContextId, ConversationId, ItemId, MessageId, PrincipalId, TenantId};
+use super::id::{
+    AttemptId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, MessageId, PrincipalId, TenantId,
+};
 use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt, Question};
 use super::message::MessageRecord;
-use super::principal::Principal;
+use super::principal::{Identity, Principal};
 use super::slots;
 use super::time::Timestamp;
 
@@ -23,7 +25,14 @@ pub struct Conversation {
     /// The question heard last, whoever asked it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_question: Option<LastQuestion>,
+    /// Dedupe keys of messages that were deleted or edited before they arrived here, newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn: Vec<Digest>,
 }
+
+/// How many messages a conversation remembers that were deleted or edited before they arrived. Channels deliver a message
+/// and its deletion seconds apart, in either order.
+pub const MAX_WITHDRAWN: usize = 32;
 
 /// A frame with the salt of its hash.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -117,6 +126,17 @@ impl World {
         self.principals.get(principal_id).map_or(0, |principal| principal.identity_epoch)
     }
 
+    /// Who a principal is, as far as it is known here.
+    #[must_use]
+    pub fn identity<'a>(&'a self, principal_id: &'a PrincipalId) -> Identity<'a> {
+        let principal = self.principals.get(principal_id);
+        Identity {
+            principal_id,
+            person_id: principal.and_then(|principal| principal.person_id.as_ref()),
+            aliases: principal.map_or(&[], |principal| &principal.aliases),
+        }
+    }
+
     /// The item that a button's nonce names.
     #[must_use]
     pub fn item_by_nonce(&self, nonce_digest: &Digest) -> Option<&PendingItem> {
@@ -156,11 +176,14 @@ impl World {
                     }
                 });
             }
-            Event::MessageReceived { message, expires_at, passed_by } => {
+            Event::MessageReceived { message, expires_at, passed_by, withdraws } => {
                 self.apply_message(message, *expires_at, passed_by.as_ref(), at);
+                if let Some(key) = withdraws {
+                    self.remember_withdrawn(&message.conversation_id, *key);
+                }
             }
             Event::MessageRegistered { message, question } => self.apply_registered(message, question.as_ref(), at),
-            Event::ItemAsked { item, slot } => self.apply_asked(item, slot.as_ref(), at),
+            Event::ItemAsked { item, slot, heard } => self.apply_asked(item, slot.as_ref(), *heard, at),
             Event::PromptAttached { item_id, prompt } => {
                 self.change_item(item_id, |item| match item.prompts.last_mut() {
                     Some(last) if last.message_id.is_none() => *last = prompt.clone(),
@@ -185,6 +208,9 @@ impl World {
                 self.touched.commands.insert(command.command_id.clone());
                 self.commands.insert(command.command_id.clone(), command.clone());
             }
+            Event::CommandTakenOver { command_id, replaces, attempt_id, report_by } => {
+                self.apply_taken_over(command_id, replaces, attempt_id, *report_by, at);
+            }
             Event::ResultRecorded { command_id, result, slot } => {
                 self.apply_result(command_id, result, slot.as_ref(), at);
             }
@@ -196,8 +222,10 @@ impl World {
         }
     }
 
-    fn apply_asked(&mut self, item: &PendingItem, slot: Option<&Value>, at: Timestamp) {
-        self.hear(&item.conversation_id, LastQuestion::Item(item.item_id.clone()));
+    fn apply_asked(&mut self, item: &PendingItem, slot: Option<&Value>, heard: bool, at: Timestamp) {
+        if heard {
+            self.hear(&item.conversation_id, LastQuestion::Item(item.item_id.clone()));
+        }
         if let Some(copy) = slot {
             self.change_context(&item.context_id, at, |context| {
                 context.slots.insert(slots::pending_slot(item.kind()).to_owned(), copy.clone());
@@ -243,6 +271,30 @@ impl World {
                 context.slots.insert(slots::LAST_RESULT.to_owned(), copy.clone());
             });
         }
+    }
+
+    fn apply_taken_over(
+        &mut self,
+        command_id: &CommandId,
+        replaces: &AttemptId,
+        attempt_id: &AttemptId,
+        report_by: Timestamp,
+        at: Timestamp,
+    ) {
+        let Some(command) = self.commands.get_mut(command_id) else { return };
+        let mut replaced = std::mem::take(&mut command.execution.replaced);
+        replaced.push(ReplacedAttempt { attempt_id: replaces.clone(), replaced_at: at });
+        command.execution = Execution { since: at, report_by, results_before: command.results.len(), replaced };
+        command.attempt_id = attempt_id.clone();
+        self.touched.commands.insert(command_id.clone());
+    }
+
+    fn remember_withdrawn(&mut self, conversation_id: &ConversationId, key: Digest) {
+        self.touched.conversations.insert(conversation_id.clone());
+        let withdrawn = &mut self.conversations.entry(conversation_id.clone()).or_default().withdrawn;
+        withdrawn.push(key);
+        let excess = withdrawn.len().saturating_sub(MAX_WITHDRAWN);
+        withdrawn.drain(..excess);
     }
 
     fn apply_message(

@@ -228,7 +228,13 @@ fn status_of(refusal: &Refusal) -> StatusCode {
         | Refusal::ApprovalRequired { .. }
         | Refusal::ApprovalExpired { .. }
         | Refusal::TargetMismatch
-        | Refusal::AlreadyBound
+        | Refusal::AlreadyBound { .. }
+        | Refusal::CommandBound { .. }
+        | Refusal::IdempotencyKeyBound
+        | Refusal::CommandAskedElsewhere { .. }
+        | Refusal::ExecutionNotUnknown { .. }
+        | Refusal::AlreadyTakenOver
+        | Refusal::UnknownAttempt
         | Refusal::CommandConflict
         | Refusal::TooManyResults => StatusCode::CONFLICT,
         Refusal::RevisionMismatch { .. } => StatusCode::PRECONDITION_FAILED,
@@ -255,7 +261,17 @@ fn describe(refusal: &Refusal, problem: &mut Problem) {
     let mut member = |name: &str, value: Value| drop(problem.members.insert(name.to_owned(), value));
     match refusal {
         Refusal::ContextAlreadyOpen { context_id } => member("context_id", json!(context_id)),
-        Refusal::QuestionPending { item_id } => member("item_id", json!(item_id)),
+        Refusal::QuestionPending { item_id } | Refusal::CommandAskedElsewhere { item_id } => {
+            member("item_id", json!(item_id));
+        }
+        Refusal::AlreadyBound { execution, report_by } | Refusal::ExecutionNotUnknown { execution, report_by } => {
+            member("execution", json!(execution));
+            member("report_by", json!(report_by));
+        }
+        Refusal::CommandBound { execution, outcome } => {
+            member("execution", json!(execution));
+            member("outcome", json!(outcome));
+        }
         Refusal::RevisionMismatch { revision } => member("revision", json!(revision)),
         Refusal::InvalidTransition { from, event, reason } => {
             member("from", json!(from));

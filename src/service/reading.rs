@@ -3,15 +3,16 @@
 use super::ooc::RedactionShown;
 use super::{Caller, Service, ServiceError};
 use crate::domain::command::CommandRecord;
-use crate::domain::context::ContextRecord;
-use crate::domain::decide::{result_copy, slot_copy};
+use crate::domain::context::{ContextRecord, OpenItems};
+use crate::domain::decide::{at_present, result_copy, slot_copy};
 use crate::domain::id::{CommandId, ContextId, ItemId};
-use crate::domain::item::PendingItem;
+use crate::domain::item::{PendingItem, Question};
 use crate::domain::operation::Answer;
 use crate::domain::policy::SlotStorage;
 use crate::domain::principal::Principal;
 use crate::domain::slots::{LAST_RESULT, pending_slot};
 use crate::domain::time::Timestamp;
+use crate::domain::world::World;
 use crate::storage::{ApprovalQuery, ContextQuery, Page, PrincipalQuery, Scope};
 
 /// A context record with what is worked out when it is read.
@@ -19,8 +20,8 @@ use crate::storage::{ApprovalQuery, ContextQuery, Page, PrincipalQuery, Scope};
 pub struct ContextView {
     /// The record.
     pub context: ContextRecord,
-    /// Its open question, if its time is not over.
-    pub question: Option<PendingItem>,
+    /// What is open in it and whose time is not over: a question to its actor, an approval asked of others, or both.
+    pub open: Vec<PendingItem>,
     /// What was covered, for callers for whom something may be.
     pub redaction: Option<RedactionShown>,
     /// When it was read: `status` is as of this instant.
@@ -49,18 +50,18 @@ impl Service {
         self.view(caller, context).await
     }
 
-    /// Completes a record with its open question and with what policy derives instead of storing, and covers what
+    /// Completes a record with its open items and with what policy derives instead of storing, and covers what
     /// this caller may not see.
     pub(super) async fn view(&self, caller: &Caller, mut context: ContextRecord) -> Result<ContextView, ServiceError> {
         let now = self.now();
         let tenant = &caller.tenant.tenant_id;
-        let question = match context.question().filter(|_| !context.is_due(now)) {
-            Some(id) => self.store.item(tenant, id).await?.filter(|item| item.is_open() && now < item.expires_at),
-            None => None,
-        };
-        self.derive_slots(caller, &mut context, question.as_ref()).await?;
+        let mut open = Vec::new();
+        for id in context.open_items().filter(|_| !context.is_due(now)).into_iter().flat_map(OpenItems::iter) {
+            open.extend(self.store.item(tenant, id).await?.filter(|item| item.is_open() && now < item.expires_at));
+        }
+        self.derive_slots(caller, &mut context, &open).await?;
         let redaction = self.cover_context(caller, &mut context);
-        Ok(ContextView { context, question, redaction, now })
+        Ok(ContextView { context, open, redaction, now })
     }
 
     /// Works out the slots that policy derives instead of storing (RFC XII).
@@ -68,15 +69,16 @@ impl Service {
         &self,
         caller: &Caller,
         context: &mut ContextRecord,
-        question: Option<&PendingItem>,
+        open: &[PendingItem],
     ) -> Result<(), ServiceError> {
         let scope = caller.tenant.policy_scope();
         let book = self.rules.now();
         let slots = &book.rules(&scope).policy.pack().slots;
-        if let Some(item) = question
-            && slots.storage_of(pending_slot(item.kind())) == SlotStorage::Derived
-        {
-            context.slots.insert(pending_slot(item.kind()).to_owned(), slot_copy(item));
+        for item in open {
+            let slot = pending_slot(item.kind());
+            if slots.storage_of(slot) == SlotStorage::Derived {
+                context.slots.insert(slot.to_owned(), slot_copy(item));
+            }
         }
         if slots.storage_of(LAST_RESULT) == SlotStorage::Derived
             && let Some(command) = self.store.last_command(&caller.tenant.tenant_id, &context.context_id).await?
@@ -96,11 +98,11 @@ impl Service {
             _ => None,
         };
         let Some(context) = context else { return };
-        let question = match context.question() {
-            Some(id) => self.store.item(&caller.tenant.tenant_id, id).await.ok().flatten(),
-            None => None,
-        };
-        if let Err(error) = self.derive_slots(caller, context, question.as_ref()).await {
+        let mut open = Vec::new();
+        for id in context.open_items().into_iter().flat_map(OpenItems::iter) {
+            open.extend(self.store.item(&caller.tenant.tenant_id, id).await.ok().flatten());
+        }
+        if let Err(error) = self.derive_slots(caller, context, &open).await {
             tracing::warn!(slots.error = %error, "derived slots are missing from an answer");
         }
     }
@@ -136,8 +138,28 @@ impl Service {
         let context = self.store.context(tenant, &item.context_id).await?;
         let effective_deadline = context.map_or(item.expires_at, |context| context.expires_at.min(item.expires_at));
         let principal = self.store.principal(tenant, item.actor_id.as_str()).await?;
-        let identity_changed = principal.is_some_and(|principal| principal.identity_epoch != item.identity_epoch);
+        let identity_changed =
+            principal.as_ref().is_some_and(|principal| principal.identity_epoch != item.identity_epoch);
+        let item = self.with_people_of_today(caller, item, principal).await?;
         Ok(ItemView { item, effective_deadline, identity_changed, now: self.now() })
+    }
+
+    /// An approval with the people counted who gave it, as they are known now.
+    async fn with_people_of_today(
+        &self,
+        caller: &Caller,
+        item: PendingItem,
+        requester: Option<Principal>,
+    ) -> Result<PendingItem, ServiceError> {
+        let Question::Approval { approvals, .. } = &item.question else { return Ok(item) };
+        let tenant = &caller.tenant;
+        let mut world = World::new(tenant.tenant_id.clone(), tenant.key);
+        world.principals.extend(requester.map(|principal| (principal.principal_id.clone(), principal)));
+        for given in approvals {
+            let approver = self.store.principal(&tenant.tenant_id, given.approver_id.as_str()).await?;
+            world.principals.extend(approver.map(|principal| (principal.principal_id.clone(), principal)));
+        }
+        Ok(at_present(&world, &item))
     }
 
     /// Approvals, newest first.

@@ -88,7 +88,7 @@ fn two_approvals_are_two_persons() {
 fn an_approval_is_given_by_name_and_never_by_a_bare_yes() {
     let (mut stage, _, asked) = wanting("wire.send");
     let own = stage.text("yes").op();
-    expect(&stage.verdict(&own), VerdictCode::Ambiguous, Reason::BareAnswerNotAllowed);
+    expect(&stage.verdict(&own), VerdictCode::Ambiguous, Reason::OtherActor);
     let here = stage.text("yes").of("boss").op();
     expect(&stage.verdict(&here), VerdictCode::Ambiguous, Reason::OtherActor);
     let there = stage.text("yes").of("boss").in_conversation("conv-b").op();

@@ -1,6 +1,6 @@
 //! The failures that others published, each by its name.
 
-use cscp::domain::item::ItemState;
+use cscp::domain::item::{ItemState, VoidReason};
 use cscp::domain::operation::{Answer, AskWhat, Operation};
 use cscp::domain::time::Timestamp;
 use cscp::domain::verdict::{Reason, VerdictCode};
@@ -162,8 +162,11 @@ fn yes_no_wait_takes_the_yes_back() {
     expect(&stage.verdict(&yes), VerdictCode::Confirmed, Reason::Bare);
     stage.wait(1);
     let no = stage.text("no").op();
-    expect(&stage.verdict(&no), VerdictCode::Declined, Reason::Bare);
-    assert!(matches!(stage.item(&asked.id).state, ItemState::Refused { revoked: true, .. }));
+    expect(&stage.verdict(&no), VerdictCode::Declined, Reason::TakenBack);
+    let ItemState::Voided { reason, by_message: Some(_), .. } = &stage.item(&asked.id).state else {
+        panic!("not void")
+    };
+    assert_eq!(*reason, VoidReason::TakenBack);
     let operation: Operation = op(bind(&context_id, spec("c-a", "address.update", target()), "a-1"));
     assert_eq!(stage.refused(&operation).code(), "confirmation_required");
 }

@@ -127,7 +127,7 @@ fn a_typed_no_stops_what_a_button_granted() {
     stage.confirmed(&context_id, "c-1", "order.cancel");
     stage.wait(2);
     let no = stage.text("não").op();
-    expect(&stage.verdict(&no), VerdictCode::Declined, Reason::Bare);
+    expect(&stage.verdict(&no), VerdictCode::Declined, Reason::TakenBack);
     let bind = op(bind(&context_id, spec("c-1", "order.cancel", target()), "a-1"));
     assert_eq!(stage.refused(&bind), Refusal::ConfirmationRequired);
 }

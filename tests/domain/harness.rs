@@ -184,7 +184,10 @@ pub(crate) fn is_due_event(event: &Event) -> bool {
     use cscp::domain::lifecycle::LifecycleEvent;
     match event {
         Event::ContextTransitioned { on, .. } => {
-            matches!(on, LifecycleEvent::DeadlineReached | LifecycleEvent::QuestionEnded)
+            matches!(
+                on,
+                LifecycleEvent::DeadlineReached | LifecycleEvent::QuestionEnded | LifecycleEvent::QuestionRemoved
+            )
         }
         Event::ItemSettled { state, .. } => matches!(
             state,

@@ -2,19 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cscp::domain::command::ExecutionState;
 use cscp::domain::context::State;
 use cscp::domain::decide::{Decision, Rules};
 use cscp::domain::event::{Event, LastQuestion};
 use cscp::domain::fingerprint::{fingerprint, material};
-use cscp::domain::id::{ItemId, MessageId};
-use cscp::domain::item::{FingerprintOrigin, ItemState, PendingItem, Question};
-use cscp::domain::message::{MessageEvent, MessageKind};
+use cscp::domain::id::{ItemId, ItemKind, MessageId, PrincipalId};
+use cscp::domain::item::{FingerprintOrigin, ItemState, PendingItem, Question, VoidReason};
+use cscp::domain::message::{Direction, MessageEvent, MessageKind};
 use cscp::domain::operation::{Answer, Operation, Target};
 use cscp::domain::policy::SlotStorage;
+use cscp::domain::principal::Principal;
 use cscp::domain::prompt::read_button_id;
 use cscp::domain::slots::pending_slot;
 use cscp::domain::time::Timestamp;
-use cscp::domain::verdict::{Reason, Verdict};
+use cscp::domain::verdict::{Reason, Verdict, VerdictCode};
 use cscp::domain::world::{World, is_live};
 
 use crate::harness::is_due_event;
@@ -78,6 +80,9 @@ pub(crate) fn check(step: &Step<'_>) {
     invariant_s4_one_binding(step);
     invariant_s5_duplicates_change_nothing(step);
     invariant_s7_bound_is_what_was_agreed(step);
+    invariant_taken_back_by_its_giver(step);
+    invariant_one_owner_executes(step);
+    invariant_enough_people_approved(step);
     invariant_s10_identity_change_voids(step);
     invariant_status_mirrors_questions(step);
     invariant_one_open_context(step);
@@ -141,9 +146,108 @@ fn invariant_s1_only_the_named_item(step: &Step<'_>) {
     }
     if let Some((verdict, false)) = step.turn()
         && verdict.code.is_acceptance()
+        && !takes_back(verdict)
     {
         assert_eq!(verdict.item_id.as_ref(), expected, "the verdict names another item");
         assert_eq!(step.answered().len(), 1, "an acceptance answers one item");
+    }
+}
+
+fn takes_back(verdict: &Verdict) -> bool {
+    matches!(verdict.reason, Reason::TakenBack | Reason::Postponed) && verdict.code.is_acceptance()
+}
+
+/// What a message takes back waited to be bound, and whoever wrote the message had given it. Whoever says a plain no or
+/// "wait" after a yes leaves no yes behind.
+fn invariant_taken_back_by_its_giver(step: &Step<'_>) {
+    let Some(message) = step.message().filter(|message| message.direction == Direction::Inbound) else { return };
+    let voided = |id: &ItemId| {
+        let now = &step.after.items[id].state;
+        let before = step.before.items.get(id).map(|item| &item.state);
+        matches!(now, ItemState::Voided { reason: VoidReason::TakenBack, .. }) && before != Some(now)
+    };
+    let taken: Vec<&PendingItem> = step.before.items.values().filter(|item| voided(&item.item_id)).collect();
+    for item in &taken {
+        let own = match &item.question {
+            Question::Approval { approvals, .. } => approvals.iter().any(|given| given.approver_id == message.actor_id),
+            _ => item.actor_id == message.actor_id && item.conversation_id == message.conversation_id,
+        };
+        assert!(own, "somebody else took an answer back");
+        let open_approval = matches!(item.question, Question::Approval { .. }) && item.is_open();
+        assert!(matches!(item.state, ItemState::Granted { .. }) || open_approval, "nothing to take back");
+    }
+    let Some((verdict, false)) = step.turn() else { return };
+    assert_eq!(takes_back(verdict), !taken.is_empty(), "a take-back is told exactly where there is one: {verdict:?}");
+    if takes_back(verdict) {
+        assert!(voided(verdict.item_id.as_ref().unwrap()), "the verdict names what it took back");
+    }
+    let says = message.kind == MessageKind::Text && message.reply_to.is_none();
+    let stops = says && step.rules.lexicon.withdrawal(message.text.as_deref().unwrap_or("")).is_some();
+    let answered_another = verdict.code == VerdictCode::Declined && !takes_back(verdict);
+    if stops && !answered_another {
+        let given = |item: &&PendingItem| {
+            let own = item.actor_id == message.actor_id && item.conversation_id == message.conversation_id;
+            let waits = matches!(item.state, ItemState::Granted { bind_by, .. } if step.now < bind_by);
+            own && waits && matches!(item.question, Question::Confirmation { .. })
+        };
+        assert_eq!(step.after.items.values().filter(given).count(), 0, "a yes is left after a no");
+    }
+}
+
+/// One attempt at a time may execute, and it changes only by a take-over of what is unknown.
+fn invariant_one_owner_executes(step: &Step<'_>) {
+    let Ok(Answer::Bound { command, execute, .. }) = &step.decision.result else { return };
+    let attempt = match step.operation {
+        Operation::Bind(request) => &request.attempt_id,
+        Operation::TakeOver(request) => &request.attempt_id,
+        other => panic!("bound by {other:?}"),
+    };
+    if !execute {
+        return;
+    }
+    assert_eq!(command.attempt_id, *attempt, "another attempt was told to execute");
+    assert_eq!(command.execution_state(step.now), ExecutionState::Executing);
+    let Some(before) = step.before.commands.get(&command.command_id) else { return };
+    if before.attempt_id == *attempt {
+        assert_eq!(
+            before.execution_state(step.now),
+            ExecutionState::Executing,
+            "told again after a report or too late"
+        );
+        return;
+    }
+    let Operation::TakeOver(request) = step.operation else { panic!("the owner changed without a take-over") };
+    assert_eq!(request.replaces, before.attempt_id, "another owner was replaced than the one that was named");
+    assert_eq!(before.execution_state(step.now), ExecutionState::Unknown, "taken over from an owner that had time");
+    assert!(!before.knows_attempt(attempt), "an attempt came back");
+}
+
+/// A spent approval has as many different people behind it as its rule demands, none of them the requester.
+fn invariant_enough_people_approved(step: &Step<'_>) {
+    for item in step.spent() {
+        let Question::Approval { approvals, rule, .. } = &item.question else { continue };
+        let who = |id: &PrincipalId| step.before.principals.get(id).cloned();
+        let mut people: Vec<Vec<Principal>> = Vec::new();
+        for approver in approvals.iter().filter_map(|given| who(&given.approver_id)) {
+            let (mut own, others): (Vec<_>, Vec<_>) =
+                people.into_iter().partition(|group| group.iter().any(|known| one_person(known, &approver)));
+            own.push(vec![approver]);
+            people = others;
+            people.push(own.concat());
+        }
+        assert!(people.len() >= usize::try_from(rule.required).unwrap(), "too few people approved {item:?}");
+        if let Some(requester) = who(&item.actor_id).filter(|_| rule.separate_person) {
+            let others = people.iter().filter(|group| !group.iter().any(|known| one_person(known, &requester)));
+            assert!(others.count() >= usize::try_from(rule.required).unwrap(), "the requester approved");
+        }
+    }
+}
+
+fn one_person(one: &Principal, another: &Principal) -> bool {
+    match (&one.person_id, &another.person_id) {
+        _ if one.principal_id == another.principal_id => true,
+        (Some(one), Some(another)) => one == another,
+        _ => one.aliases.iter().any(|alias| another.aliases.contains(alias)),
     }
 }
 
@@ -163,12 +267,12 @@ fn invariant_s2_bare_only_under_conditions(step: &Step<'_>) {
     assert!(message.sent_at <= step.now.plus_seconds(tolerance), "sent in the future");
     assert!(matches!(message.kind, MessageKind::Text | MessageKind::Audio), "{:?} is no bare answer", message.kind);
     assert!(message.reply_to.is_none(), "it quotes something");
-    let open = step.after.items.values().filter(|other| other.context_id == item.context_id && other.is_open());
-    assert_eq!(open.count(), 0, "more than one question was open");
+    let asked = |other: &&PendingItem| {
+        let to_actor = !matches!(other.question, Question::Approval { .. });
+        other.context_id == item.context_id && other.is_open() && to_actor
+    };
+    assert_eq!(step.after.items.values().filter(asked).count(), 0, "more than one question to the actor was open");
     match &item.question {
-        // The class guards a yes; a no that stops what was granted needs no button.
-        Question::Confirmation { .. }
-            if verdict.code == cscp::domain::verdict::VerdictCode::Declined && !item.is_open() => {}
         Question::Confirmation { command } => {
             let today = step.rules.policy.command(command.name.as_str(), Some(command.rules.class));
             assert!(command.rules.bare_answers && today.bare_answers, "policy wants more than a bare yes");
@@ -192,7 +296,7 @@ fn invariant_s4_items_move_along_the_table(step: &Step<'_>) {
                 (
                     Open,
                     Granted { .. } | Refused { revoked: false, .. } | Selected { .. } | Expired { .. } | Voided { .. }
-                ) | (Granted { .. }, Refused { revoked: true, .. } | Spent { .. } | Voided { .. })
+                ) | (Granted { .. }, Granted { .. } | Refused { revoked: true, .. } | Spent { .. } | Voided { .. })
             );
         assert!(legal, "{:?} became {:?}", earlier.state, item.state);
     }
@@ -207,13 +311,17 @@ fn invariant_s4_one_binding(step: &Step<'_>) {
         if let Some(earlier) = step.before.commands.get(&command.command_id) {
             let mut same = command.clone();
             same.results.clone_from(&earlier.results);
+            if matches!(step.operation, Operation::TakeOver(_)) && step.decision.result.is_ok() {
+                same.attempt_id = earlier.attempt_id.clone();
+                same.execution.clone_from(&earlier.execution);
+            }
             assert!(same == *earlier, "a bound command changed");
         }
     }
     for item in step.after.items.values() {
         let ItemState::Spent { attempt_id, .. } = &item.state else { continue };
         let command = &step.after.commands[&item.command().unwrap().command_id];
-        assert_eq!(command.attempt_id, *attempt_id, "spent by another attempt");
+        assert!(command.knows_attempt(attempt_id), "spent by another attempt");
         assert!([&command.confirmation_id, &command.approval_id].contains(&&Some(item.item_id.clone())));
     }
 }
@@ -281,8 +389,15 @@ fn invariant_status_mirrors_questions(step: &Step<'_>) {
     }
     for context in step.after.contexts.values() {
         let questions = open.get(&context.context_id).map(Vec::as_slice).unwrap_or_default();
+        let own = |kinds: &[ItemKind]| questions.iter().filter(|id| kinds.contains(&id.kind())).copied().collect();
+        let asked: Vec<&ItemId> = own(&[ItemKind::Confirmation, ItemKind::Disambiguation]);
+        let approvals: Vec<&ItemId> = own(&[ItemKind::Approval]);
         match &context.state {
-            State::Pending { question } => assert_eq!(questions, [question], "pending on exactly this question"),
+            State::Pending(open) => {
+                assert!(!questions.is_empty(), "pending on nothing");
+                assert_eq!(asked, Vec::from_iter(open.question()), "pending on exactly this question to the actor");
+                assert_eq!(approvals, Vec::from_iter(open.approval()), "pending on exactly this approval");
+            }
             state => assert!(questions.is_empty(), "{state:?} with an open question"),
         }
     }
@@ -299,11 +414,11 @@ fn invariant_one_open_context(step: &Step<'_>) {
 fn invariant_slots_mirror_the_question(step: &Step<'_>) {
     let slots = &step.rules.policy.pack().slots;
     for context in step.after.contexts.values() {
-        let question = context.question();
         for kind in cscp::domain::id::ItemKind::ALL {
             let name = pending_slot(kind);
             let shown = context.slots.get(name).map(|copy| copy["item_id"].as_str().unwrap());
-            let expected = question.filter(|id| id.kind() == kind).map(ItemId::as_str);
+            let open = context.open_items().and_then(|open| open.in_place_of(kind));
+            let expected = open.filter(|id| id.kind() == kind).map(ItemId::as_str);
             if slots.storage_of(name) == SlotStorage::Stored || shown.is_some() {
                 assert_eq!(shown, expected, "the slot {name} and the open question differ");
             }

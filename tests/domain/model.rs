@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use cscp::domain::operation::Answer;
+use cscp::domain::operation::{Answer, Operation};
 use cscp::domain::verdict::VerdictCode;
 
 use crate::harness::Stage;
@@ -56,6 +56,9 @@ fn history(seed: u64, tally: &mut Tally) {
         let word = match &decision.result {
             Ok(Answer::Turn { duplicate: true, .. }) => "duplicate".to_owned(),
             Ok(Answer::Turn { verdict, .. }) => format!("{}/{}", verdict.code.as_str(), verdict.reason.code()),
+            Ok(Answer::Bound { execute, .. }) if matches!(operation, Operation::TakeOver(_)) => {
+                format!("taken over/{execute}")
+            }
             Ok(Answer::Bound { replayed, .. }) => format!("bound/{replayed}"),
             Ok(_) => "done".to_owned(),
             Err(refusal) => format!("refused/{}", refusal.code()),
@@ -105,6 +108,17 @@ fn expect_variety(tally: &Tally) {
         "duplicate",
         "bound/false",
         "bound/true",
+        "taken over/true",
+        "taken over/false",
+        "declined/taken_back",
+        "declined/postponed",
+        "rejected/taken_back",
+        "ambiguous/taken_back",
+        "superseded/taken_back",
+        "refused/execution_not_unknown",
+        "refused/already_taken_over",
+        "refused/command_bound",
+        "refused/command_asked_elsewhere",
         "refused/already_bound",
         "refused/command_conflict",
         "refused/target_mismatch",

@@ -5,12 +5,14 @@ use cscp::domain::context::BlockedOn;
 use cscp::domain::decide::Decision;
 use cscp::domain::event::Event;
 use cscp::domain::id::{CommandName, ContextId, IdempotencyKey, ItemKind};
+use cscp::domain::item::Question;
 use cscp::domain::message::{IdentityChange, MessageKind};
 use cscp::domain::operation::{
     Answer, AskWhat, AttachPrompt, ChangeSlots, CommandSpec, CredentialKind, Move, Operation, Sweep, Target,
 };
 use cscp::domain::policy::SafetyClass;
 use cscp::domain::time::Timestamp;
+use cscp::domain::world::is_live;
 use serde_json::json;
 
 use crate::harness::{SECOND, Stage};
@@ -18,14 +20,16 @@ use crate::house::Pack;
 use crate::messages::{Message, conversation, message_id, message_key_of};
 use crate::model::Dice;
 use crate::operations::{
-    Asked, BLOCK, CLOSE, approve, ask, bind, cancel, moving, op, options, person, result, spec, target, with_key,
+    Asked, BLOCK, CLOSE, approve, ask, bind, cancel, moving, op, options, person, result, spec, take_over, target,
+    with_key,
 };
 
 const CUSTOMERS: [&str; 2] = ["ana", "eve"];
 const APPROVERS: [&str; 4] = ["boss", "boss-private", "chief", "ana"];
 const PLACES: [&str; 2] = ["conv-1", "conv-2"];
 const NAMES: [&str; 6] = ["order.status", "address.update", "order.cancel", "payment.send", "wire.send", "wire.big"];
-const TEXTS: [&str; 9] = ["yes", "sim", "no", "2", "red order", "yes but later", "where is it", "👍", "sim sim"];
+const TEXTS: [&str; 11] =
+    ["yes", "sim", "no", "2", "red order", "yes but later", "where is it", "👍", "sim sim", "wait", "no, cancel it"];
 const PACKS: [Pack; 8] = Pack::ALL;
 
 /// What the outside world knows.
@@ -57,7 +61,8 @@ impl Actors {
         self.serial += 1;
         match dice.below(100) {
             0..=13 => self.time(stage, dice),
-            14..=15 => {
+            14 => self.withdraw(stage, dice),
+            15 => {
                 stage.pack = if dice.once_in(2) { Pack::House } else { *dice.pick(&PACKS)? };
                 None
             }
@@ -84,7 +89,8 @@ impl Actors {
             74..=88 => self.bind(stage, dice),
             89..=91 => Some(approve(&dice.pick(&self.asked)?.id.clone(), pick(dice, &APPROVERS), !dice.once_in(5))),
             92 => Some(cancel(&dice.pick(&self.asked)?.id.clone())),
-            93..=94 => self.report(dice),
+            93 => self.report(stage, dice),
+            94 => self.take_over(stage, dice),
             95 => Some(moving(dice.pick(&self.contexts)?, pick(dice, &[BLOCK, Move::Unblock, Move::Unblock, CLOSE]))),
             96 => self.slots(stage, dice),
             97 => Some(Operation::Sweep(Sweep { conversation_id: conversation(pick(dice, &PLACES)) })),
@@ -248,12 +254,65 @@ impl Actors {
         Some(op(request))
     }
 
-    fn report(&self, dice: &mut Dice) -> Option<Operation> {
+    /// Deletes or edits what somebody wrote, mostly what was written last: delivered already, or not yet.
+    fn withdraw(&mut self, stage: &mut Stage, dice: &mut Dice) -> Option<Operation> {
+        if dice.once_in(3)
+            && let Some(asked) = self.asked.last()
+        {
+            // A yes that arrives after its own deletion.
+            let yes = stage.tap(&asked.yes());
+            let deletion = stage.message(MessageKind::Revoke).quoting(yes.0.message_id.as_str());
+            self.late.push(yes.op());
+            return Some(deletion.op());
+        }
+        let approved = stage.world.items.values().rev().find_map(|item| match &item.question {
+            Question::Approval { approvals, .. } if is_live(&item.state) => approvals.last().cloned(),
+            _ => None,
+        });
+        if let Some((approver, message_id)) = approved.and_then(|given| Some((given.approver_id, given.message_id?)))
+            && dice.once_in(2)
+        {
+            let deletion = stage.message(MessageKind::Revoke).of(approver.as_str()).in_conversation("conv-b");
+            return Some(deletion.quoting(message_id.as_str()).op());
+        }
+        let from = if dice.once_in(4) { &self.late } else { &self.delivered };
+        let Some(Operation::Ingest(written)) = dice.pick(&from[from.len().saturating_sub(3)..]) else { return None };
+        let kind = if dice.once_in(2) { MessageKind::Revoke } else { MessageKind::Edit };
+        let (who, place) = (written.actor_id.as_str().to_owned(), written.conversation_id.as_str().to_owned());
+        let mut message = stage.message(kind).of(&who).in_conversation(&place).quoting(written.message_id.as_str());
+        message.0.text = (kind == MessageKind::Edit).then(|| pick(dice, &TEXTS).to_owned());
+        Some(message.op())
+    }
+
+    fn take_over(&self, stage: &mut Stage, dice: &mut Dice) -> Option<Operation> {
+        let bound: Vec<_> = stage.world.commands.values().cloned().collect();
+        let bound = dice.pick(&bound)?;
+        if dice.once_in(2) {
+            // Around the end of the time to report.
+            stage.now = stage.now.max(bound.execution.report_by.as_micros() - i64::from(dice.once_in(3)));
+        }
+        let known = self.commands.iter().find(|command| command.command_id == bound.command_id)?;
+        let mut command = known.clone();
+        if dice.once_in(8) {
+            command.target = Target::Clear(json!({"order_id": "another"}));
+        }
+        let first = bound.execution.replaced.first().map(|replaced| replaced.attempt_id.clone());
+        let replaces = first.filter(|_| dice.once_in(4)).unwrap_or_else(|| bound.attempt_id.clone());
+        let attempt = if dice.once_in(4) { bound.attempt_id.to_string() } else { format!("over-{}", self.serial) };
+        Some(take_over(command, &attempt, replaces.as_str()))
+    }
+
+    fn report(&self, stage: &Stage, dice: &mut Dice) -> Option<Operation> {
         let command = dice.pick(&self.commands)?;
         let outcome = pick(dice, &Outcome::ALL);
         let waiting = dice.once_in(3).then_some(BlockedOn::External);
         let mut report = result(command.command_id.as_str(), outcome, waiting);
         report.close_context = dice.once_in(6);
+        let bound = stage.world.commands.get(&command.command_id).filter(|_| dice.once_in(2));
+        report.attempt_id = bound.map(|bound| {
+            let replaced = bound.execution.replaced.first().map(|replaced| replaced.attempt_id.clone());
+            replaced.filter(|_| dice.once_in(2)).unwrap_or_else(|| bound.attempt_id.clone())
+        });
         Some(Operation::RecordResult(report))
     }
 
@@ -277,9 +336,13 @@ impl Actors {
     fn register(&self, dice: &mut Dice) -> Operation {
         let who = pick(dice, &APPROVERS);
         let roles: &[&str] = if dice.once_in(4) { &[] } else { &["approver"] };
-        let belongs = pick(dice, &["p-ana", "p-boss", "p-chief"]);
-        let phone = if dice.once_in(6) { format!("+{}", self.serial) } else { format!("+{who}") };
-        Operation::PutPrincipal(person(who, roles, Some(belongs), &phone))
+        let belongs = pick(dice, &[Some("p-ana"), Some("p-boss"), Some("p-chief"), None]);
+        let phone = match dice.below(8) {
+            0 => format!("+{}", self.serial),
+            1 => "+shared".to_owned(),
+            _ => format!("+{who}"),
+        };
+        Operation::PutPrincipal(person(who, roles, belongs, &phone))
     }
 
     /// Remembers what the caller would know now.

@@ -6,7 +6,7 @@ use cscp::domain::context::{BlockedOn, CloseReason};
 use cscp::domain::id::{AttemptId, CommandId, CommandName, ContextId, IdempotencyKey, ItemId, MessageId, RoleName};
 use cscp::domain::operation::{
     Answer, Ask, AskWhat, AttachPrompt, Bind, Cancel, ChangeSlots, CommandSpec, CredentialKind, DecideApproval,
-    Envelope, Move, Operation, PutPrincipal, RecordResult, Sweep, Target, Transition,
+    Envelope, Move, Operation, PutPrincipal, RecordResult, Sweep, TakeOver, Target, Transition,
 };
 use cscp::domain::principal::{Alias, AliasKind, PrincipalKind};
 use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
@@ -103,12 +103,22 @@ pub(crate) fn bind(context_id: &ContextId, command: CommandSpec, attempt: &str) 
     }
 }
 
+pub(crate) fn take_over(command: CommandSpec, attempt: &str, replaces: &str) -> Operation {
+    Operation::TakeOver(Box::new(TakeOver {
+        attempt_id: AttemptId::new(attempt).unwrap(),
+        replaces: AttemptId::new(replaces).unwrap(),
+        command,
+        envelope: Envelope::Clear(json!({"do": "it"})),
+    }))
+}
+
 pub(crate) fn op(bind: Bind) -> Operation {
     Operation::Bind(Box::new(bind))
 }
 
 pub(crate) fn result(command: &str, outcome: Outcome, waiting_on: Option<BlockedOn>) -> RecordResult {
     RecordResult {
+        attempt_id: None,
         command_id: CommandId::new(command).unwrap(),
         status: format!("ENGINE_{}", outcome.as_str()),
         outcome,

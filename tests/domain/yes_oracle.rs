@@ -43,9 +43,9 @@ impl Cell {
         self.item != Item::None && matches!(self.quote, Quote::Newest | Quote::Older)
     }
 
-    /// The question is open and was put to the sender here.
+    /// The question is open and was put to the sender here. An approval is asked of others.
     fn is_mine(&self) -> bool {
-        self.is_open() && self.who == Who::Ana
+        self.is_open() && self.who == Who::Ana && self.item != Item::Approval
     }
 
     /// What words ask of the item.
@@ -188,7 +188,7 @@ fn bare(cell: &Cell, say: Say) -> Right {
     let mut why = Vec::new();
     let fails: [(bool, Reason); 7] = [
         (cell.forwarded, Reason::Forwarded),
-        (matches!(cell.item, Item::Strict | Item::Approval | Item::NamedChoice), Reason::BareAnswerNotAllowed),
+        (matches!(cell.item, Item::Strict | Item::NamedChoice), Reason::BareAnswerNotAllowed),
         (cell.is_choice() && is_polar(say), Reason::OptionExpected),
         (cell.history == History::OtherSince, Reason::OtherQuestionSince),
         (matches!(cell.history, History::Unattached | History::AgainUnattached), Reason::PromptNotSent),
@@ -199,10 +199,14 @@ fn bare(cell: &Cell, say: Say) -> Right {
     if why.is_empty() { named(cell, act, Reason::Bare) } else { unsure(&why) }
 }
 
-/// Nothing is open for the sender here. An answer to the question heard last, if that was the sender's and its time
+/// Nothing that was asked of the sender is open here. An answer to the question heard last, if that was the sender's and its time
 /// is over, is late; anything else that says yes or no hangs in the air.
 fn bare_without_question(cell: &Cell, say: Say) -> Right {
-    let heard_last = cell.item != Item::None && cell.history != History::OtherSince && cell.who == Who::Ana;
+    // An approval that is put again in this conversation is heard here, whoever it is asked of.
+    let approval = cell.item == Item::Approval;
+    let heard_here = !approval || cell.history.has_older_prompt();
+    let heard_last =
+        cell.item != Item::None && heard_here && cell.history != History::OtherSince && cell.who == Who::Ana;
     let late = heard_last && cell.moment.is_over() && cell.act(say).is_some();
     match (late, is_polar(say)) {
         // An identity that changed as well leaves nothing to be late for.
@@ -211,7 +215,9 @@ fn bare_without_question(cell: &Cell, say: Say) -> Right {
         }
         (true, false) if cell.identity_changed => over(cell).into_iter().chain(ordinary()).collect(),
         (true, _) => over(cell),
-        (false, true) if cell.is_open() && cell.who == Who::Eve => unsure(&[Reason::OtherActor]),
+        (false, true) if cell.is_open() && (cell.who == Who::Eve || approval && cell.who == Who::Ana) => {
+            unsure(&[Reason::OtherActor])
+        }
         // Whether Eve's turn looks at what Ana's changed identity was asked is nobody's promise.
         (false, true) if cell.identity_changed && cell.who == Who::Eve => {
             unsure(&[Reason::OtherActor, Reason::NothingPending])

@@ -2,12 +2,13 @@
 
 use super::interpreting::too_late;
 use crate::domain::id::{ItemKind, PrincipalId};
-use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
-use crate::domain::principal::{Principal, PrincipalKind, same_person};
+use crate::domain::item::{ApprovalDecision, ItemState, PendingItem, Question, VoidReason};
+use crate::domain::policy::ApprovalRule;
+use crate::domain::principal::{Identity, Principal, PrincipalKind, count_people};
 use crate::domain::prompt::ButtonAction;
 use crate::domain::time::Timestamp;
 use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
-use crate::domain::world::World;
+use crate::domain::world::{World, is_live};
 
 /// An answer bound to an item, by how strong a link.
 pub(super) struct Named<'a> {
@@ -40,7 +41,11 @@ impl Named<'_> {
             self.world.items.values().any(|other| {
                 let same = other.command().is_some_and(|asked| asked.command_id == command.command_id);
                 let in_time = matches!(&other.state, ItemState::Granted { bind_by, .. } if self.now < *bind_by);
-                other.kind() == kind && same && in_time && other.context_id == self.item.context_id
+                let counts = match &other.question {
+                    Question::Approval { approvals, rule, .. } => is_enough(self.world, other, approvals, rule),
+                    Question::Confirmation { .. } | Question::Disambiguation { .. } => true,
+                };
+                other.kind() == kind && same && in_time && counts && other.context_id == self.item.context_id
             })
         };
         match self.item.kind() {
@@ -81,9 +86,12 @@ pub(super) fn judge_named(named: &Named<'_>) -> (Verdict, Option<u32>) {
         (ItemState::Granted { bind_by, .. }, _, _) if named.now >= *bind_by => {
             (named.about(VerdictCode::Expired, Reason::BindWindowClosed, Next::AskAnew), None)
         }
-        // Before it is spent, a refusal takes a confirmation back.
-        (ItemState::Open | ItemState::Granted { .. }, _, ButtonAction::Refuse) => {
+        (ItemState::Open, _, ButtonAction::Refuse) => {
             (named.about(VerdictCode::Declined, named.strength, Next::AcknowledgeRefusal), None)
+        }
+        // Before it is spent, a refusal takes a confirmation back.
+        (ItemState::Granted { .. }, _, ButtonAction::Refuse) => {
+            (named.about(VerdictCode::Declined, Reason::TakenBack, Next::AcknowledgeRefusal), None)
         }
         (ItemState::Granted { .. }, _, ButtonAction::Accept) => (named.decided(Reason::AlreadyGranted), None),
         _ => judge_ended(named),
@@ -114,6 +122,7 @@ fn why_void(reason: VoidReason) -> Reason {
         VoidReason::ContextExpired => Reason::ContextExpired,
         VoidReason::TargetChanged => Reason::TargetChanged,
         VoidReason::IdentityChanged => Reason::IdentityChanged,
+        VoidReason::TakenBack => Reason::TakenBack,
         VoidReason::Unanswered => Reason::Unanswered,
         VoidReason::CommandEnded => Reason::CommandEnded,
     }
@@ -127,16 +136,14 @@ pub(super) fn judge_approval(named: &Named<'_>, approver_id: &PrincipalId) -> Ve
     let Some(approver) = entitled(named.world, named.item, approver_id) else {
         return named.unsure(Reason::NotEntitled);
     };
-    let before = approvals.iter().any(|given| {
-        same_person(
-            (&given.approver_id, given.person_id.as_ref()),
-            (&approver.principal_id, approver.person_id.as_ref()),
-        )
-    });
+    let with_this = with_one_more(named.world, approver, approvals, named.now);
+    let waits = waits_for_approvals(named.world, named.item, named.now);
     match (&named.item.state, named.action) {
-        (ItemState::Open, ButtonAction::Accept) if before => named.decided(Reason::AlreadyApprovedByThisPerson),
-        (ItemState::Open, ButtonAction::Accept) => {
-            let last = approvals.len() + 1 >= usize::try_from(rule.required).unwrap_or(usize::MAX);
+        (_, ButtonAction::Accept) if waits && has_approved(named.world, named.item, approver) => {
+            named.decided(Reason::AlreadyApprovedByThisPerson)
+        }
+        (_, ButtonAction::Accept) if waits => {
+            let last = is_enough(named.world, named.item, &with_this, rule);
             named.about(
                 VerdictCode::Approved,
                 named.strength,
@@ -159,10 +166,101 @@ pub(super) fn judge_approval(named: &Named<'_>, approver_id: &PrincipalId) -> Ve
 pub(super) fn entitled<'a>(world: &'a World, item: &PendingItem, approver_id: &PrincipalId) -> Option<&'a Principal> {
     let Question::Approval { rule, requester_person, .. } = &item.question else { return None };
     let approver = world.principals.get(approver_id)?;
-    let own = (&approver.principal_id, approver.person_id.as_ref());
-    let then = (&item.actor_id, requester_person.as_ref());
-    let now = (&item.actor_id, world.principals.get(&item.actor_id).and_then(|requester| requester.person_id.as_ref()));
-    let separate = !rule.separate_person || !(same_person(own, then) || same_person(own, now));
+    let own = world.identity(&approver.principal_id);
+    let now = world.identity(&item.actor_id);
+    let then = Identity { person_id: requester_person.as_ref(), ..now };
+    let separate = !rule.separate_person || !(own.is_same_person(&then) || own.is_same_person(&now));
     let proposes_only = approver.kind == PrincipalKind::Agent;
     (!proposes_only && rule.roles().all(|role| approver.has_role(role)) && separate).then_some(approver)
+}
+
+/// An item as it stands at present. Of an approval only the approvals count that are of different people who may approve
+/// today; where too few are left it is open again, whatever is written down.
+#[must_use]
+pub fn at_present(world: &World, item: &PendingItem) -> PendingItem {
+    let mut present = item.clone();
+    let Question::Approval { approvals, rule, .. } = &mut present.question else { return present };
+    if !is_live(&item.state) {
+        return present;
+    }
+    let mut counted: Vec<ApprovalDecision> = Vec::new();
+    for given in std::mem::take(approvals) {
+        let before = count_approvers(world, item, &counted, rule);
+        counted.push(given);
+        if count_approvers(world, item, &counted, rule) == before {
+            counted.pop();
+        }
+    }
+    if counted.len() < usize::try_from(rule.required).unwrap_or(usize::MAX) {
+        present.state = ItemState::Open;
+    }
+    *approvals = counted;
+    present
+}
+
+/// How many different people of those who approved may approve today, under `rule`. It is counted anew at every look:
+/// two principals may turn out to be one person, and a role may be taken away.
+fn count_approvers(world: &World, item: &PendingItem, approvals: &[ApprovalDecision], rule: &ApprovalRule) -> usize {
+    let mut strict = item.clone();
+    if let Question::Approval { rule: asked, .. } = &mut strict.question {
+        *asked = rule.clone();
+    }
+    let counts = |given: &&ApprovalDecision| {
+        entitled(world, &strict, &given.approver_id).is_some()
+            && world.identity_epoch(&given.approver_id) == given.identity_epoch
+    };
+    let identities: Vec<Identity<'_>> =
+        approvals.iter().filter(counts).flat_map(|given| identities_of(world, given)).collect();
+    count_people(&identities)
+}
+
+/// Who gave an approval: as that is known now, and the person as it was known then.
+fn identities_of<'a>(world: &'a World, given: &'a ApprovalDecision) -> [Identity<'a>; 2] {
+    let now = world.identity(&given.approver_id);
+    [now, Identity { person_id: given.person_id.as_ref().or(now.person_id), ..now }]
+}
+
+/// Whether this person approved the item before, under whatever name.
+pub(super) fn has_approved(world: &World, item: &PendingItem, approver: &Principal) -> bool {
+    let Question::Approval { approvals, .. } = &item.question else { return false };
+    let own = world.identity(&approver.principal_id);
+    approvals.iter().any(|given| identities_of(world, given).iter().any(|other| other.is_same_person(&own)))
+}
+
+/// Whether an approval waits for somebody: it is open, or it was granted by people of whom too few count by now.
+pub(super) fn waits_for_approvals(world: &World, item: &PendingItem, now: Timestamp) -> bool {
+    match (&item.state, &item.question) {
+        (ItemState::Open, Question::Approval { .. }) => true,
+        (ItemState::Granted { bind_by, .. }, Question::Approval { approvals, rule, .. }) => {
+            now < *bind_by && !is_enough(world, item, approvals, rule)
+        }
+        _ => false,
+    }
+}
+
+/// Whether enough different people approved.
+pub(super) fn is_enough(
+    world: &World,
+    item: &PendingItem,
+    approvals: &[ApprovalDecision],
+    rule: &ApprovalRule,
+) -> bool {
+    count_approvers(world, item, approvals, rule) >= usize::try_from(rule.required).unwrap_or(usize::MAX)
+}
+
+/// The approvals with one more, given now.
+fn with_one_more(
+    world: &World,
+    approver: &Principal,
+    approvals: &[ApprovalDecision],
+    now: Timestamp,
+) -> Vec<ApprovalDecision> {
+    let given = ApprovalDecision {
+        approver_id: approver.principal_id.clone(),
+        person_id: approver.person_id.clone(),
+        identity_epoch: world.identity_epoch(&approver.principal_id),
+        message_id: None,
+        at: now,
+    };
+    approvals.iter().cloned().chain([given]).collect()
 }

@@ -1,21 +1,20 @@
 //! Authenticated decisions on approvals.
 
-use super::answering::entitled;
+use super::answering::{entitled, has_approved, waits_for_approvals};
 use super::items::still_open;
 use super::{Turn, about_item};
 use crate::domain::event::{About, Event};
 use crate::domain::item::{ItemState, Question};
 use crate::domain::operation::{Answer, DecideApproval};
-use crate::domain::principal::same_person;
 use crate::domain::refusal::Refusal;
 
 impl Turn<'_, '_> {
     /// Approves or rejects in the name of an entitled principal. An unentitled try is evidence.
     pub(super) fn decide_approval(&mut self, request: &DecideApproval) -> Result<Answer, Refusal> {
         let item = self.item(&request.item_id)?;
-        let Question::Approval { approvals, .. } = &item.question else {
+        if !matches!(item.question, Question::Approval { .. }) {
             return Err(Refusal::ItemNotFound);
-        };
+        }
         let Some(approver) = entitled(self.world, &item, &request.approver_id).cloned() else {
             let event =
                 Event::DecisionRefused { item_id: item.item_id.clone(), approver_id: request.approver_id.clone() };
@@ -27,13 +26,14 @@ impl Turn<'_, '_> {
             self.settle(&item, ItemState::Refused { at: self.now, by_message: None, revoked: true });
             return self.item_answer(&request.item_id);
         }
-        still_open(&item)?;
+        if !waits_for_approvals(self.world, &item, self.now) {
+            still_open(&item)?;
+        }
         if !request.approve {
             self.settle(&item, ItemState::Refused { at: self.now, by_message: None, revoked: false });
             return self.item_answer(&request.item_id);
         }
-        let own = (&approver.principal_id, approver.person_id.as_ref());
-        if approvals.iter().any(|given| same_person((&given.approver_id, given.person_id.as_ref()), own)) {
+        if has_approved(self.world, &item, &approver) {
             return Err(Refusal::AlreadyDecided { state: "approved_by_this_person".to_owned() });
         }
         if let Some(decision) = self.decision_of(&request.approver_id, None) {

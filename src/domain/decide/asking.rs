@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::slotting::stored_form;
 use super::{Turn, about_item, usable};
 use crate::domain::canonical::{Digest, Purpose, keyed};
-use crate::domain::context::{ContextRecord, State};
+use crate::domain::context::{ContextRecord, OpenItems, State};
 use crate::domain::event::Event;
 use crate::domain::fingerprint::{fingerprint, material};
 use crate::domain::id::ItemKind;
@@ -33,21 +33,59 @@ impl Turn<'_, '_> {
         let prompt = with_default_buttons(&request.prompt, &request.what);
         prompt.check(matches!(request.what, AskWhat::Disambiguation(_)))?;
         self.check_labels(&prompt)?;
+        self.refuse_early(request)?;
         let (question, window) = self.question(&request.what, &context)?;
-        if let Some(open) = context.question().cloned() {
+        let place = match &request.what {
+            AskWhat::Confirmation(_) => ItemKind::Confirmation,
+            AskWhat::Approval(_) => ItemKind::Approval,
+            AskWhat::Disambiguation(_) => ItemKind::Disambiguation,
+        };
+        if let Some(open) = context.open_items().and_then(|open| open.in_place_of(place)).cloned() {
             if !request.supersede {
                 return Err(Refusal::QuestionPending { item_id: open });
             }
             if let Some(item) = self.world.items.get(&open).cloned() {
-                self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::Replaced });
+                self.settle(&item, ItemState::voided(self.now, VoidReason::Replaced));
             }
         }
         let nonce = self.ids.secret();
         let item = self.new_item(request, &context, question, window, &prompt, &nonce);
-        self.record_asked(&context, &item);
+        self.record_asked(&item);
         let button_ids = prompt.buttons.iter().map(|button| button_id(button.action, &nonce)).collect();
         let effective_deadline = self.world.effective_deadline(&item);
         Ok(Answer::Asked { item: Box::new(item), effective_deadline, nonce: nonce_text(&nonce), button_ids })
+    }
+
+    /// Refuses a question whose answer could not be bound: the command or its key was bound before, or the command is
+    /// being asked for in another context. Said now, it spares the person the answer.
+    fn refuse_early(&self, request: &Ask) -> Result<(), Refusal> {
+        let (AskWhat::Confirmation(spec) | AskWhat::Approval(spec)) = &request.what else { return Ok(()) };
+        if let Some(bound) = self.world.commands.get(&spec.command_id) {
+            let execution = bound.execution_state(self.now);
+            return Err(Refusal::CommandBound { execution, outcome: bound.outcome() });
+        }
+        if self.world.commands.values().any(|bound| bound.idempotency_key == spec.idempotency_key) {
+            return Err(Refusal::IdempotencyKeyBound);
+        }
+        let elsewhere = self.world.items.values().find(|item| {
+            let same = item.command().is_some_and(|asked| asked.command_id == spec.command_id);
+            same && item.context_id != request.context_id && self.still_counts(item)
+        });
+        match elsewhere {
+            Some(item) => Err(Refusal::CommandAskedElsewhere { item_id: item.item_id.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether an item of another conversation can still lead to a binding. What is due there is not written down yet.
+    fn still_counts(&self, item: &PendingItem) -> bool {
+        let open_context = self.world.contexts.get(&item.context_id).is_none_or(|context| !context.is_due(self.now));
+        open_context
+            && match &item.state {
+                ItemState::Open => self.now < item.expires_at,
+                ItemState::Granted { bind_by, .. } => self.now < *bind_by,
+                _ => false,
+            }
     }
 
     /// A label must say what its button does: a typed or quoted label is read by its words.
@@ -107,14 +145,21 @@ impl Turn<'_, '_> {
         }
     }
 
-    fn record_asked(&mut self, context: &ContextRecord, item: &PendingItem) {
+    fn record_asked(&mut self, item: &PendingItem) {
         let slot = pending_slot(item.kind());
         let stored = self.rules.policy.pack().slots.storage_of(slot) == SlotStorage::Stored;
-        let event = Event::ItemAsked { item: item.clone(), slot: stored.then(|| slot_copy(item)) };
+        // Where the requester may be the approver as well, the approval may be put to the requester.
+        let elsewhere = matches!(&item.question, Question::Approval { rule, .. } if rule.separate_person);
+        let event = Event::ItemAsked { item: item.clone(), slot: stored.then(|| slot_copy(item)), heard: !elsewhere };
         self.record_in(&item.conversation_id, about_item(item), event);
-        let to = State::Pending { question: item.item_id.clone() };
-        let moved = self.try_transit(&context.context_id, LifecycleEvent::QuestionOpened, to, context.expires_at);
-        debug_assert!(moved.is_ok(), "an usable context without a question takes one: {moved:?}");
+        let Some(context) = self.world.contexts.get(&item.context_id) else { return };
+        let (on, to) = match context.open_items() {
+            None => (LifecycleEvent::QuestionOpened, OpenItems::one(item.item_id.clone())),
+            Some(open) => (LifecycleEvent::QuestionAdded, open.and(item.item_id.clone())),
+        };
+        let expires_at = context.expires_at;
+        let moved = self.try_transit(&item.context_id, on, State::Pending(to), expires_at);
+        debug_assert!(moved.is_ok(), "a usable context takes a question in a free place: {moved:?}");
     }
 
     /// What is asked, and for how long an answer counts, in seconds.

@@ -6,13 +6,13 @@
 use super::granting::{Grants, items_of};
 use super::{Turn, about_context, fingerprint_of, usable};
 use crate::domain::canonical::{Digest, Purpose, canonical, keyed};
-use crate::domain::command::CommandRecord;
+use crate::domain::command::{CommandRecord, Execution};
 use crate::domain::context::ContextRecord;
 use crate::domain::event::{About, BindRefusal, Event};
 use crate::domain::frame::{ContextFrame, FRAME_VERSION};
 use crate::domain::id::{ItemId, MessageId};
 use crate::domain::item::{ItemState, PendingItem, TargetFingerprint, VoidReason};
-use crate::domain::operation::{Answer, Bind, Envelope};
+use crate::domain::operation::{Answer, Bind, CommandSpec, Envelope};
 use crate::domain::policy::CommandRules;
 use crate::domain::refusal::Refusal;
 use crate::domain::world::is_live;
@@ -70,29 +70,35 @@ impl Turn<'_, '_> {
         bound: &CommandRecord,
     ) -> Result<Answer, Refusal> {
         if bound.attempt_id != request.attempt_id {
-            return self.refuse(context, request, BindRefusal::AlreadyBound, Refusal::AlreadyBound);
+            let (execution, report_by) = (bound.execution_state(self.now), bound.execution.report_by);
+            let refusal = Refusal::AlreadyBound { execution, report_by };
+            return self.refuse(context, request, BindRefusal::AlreadyBound, refusal);
         }
         let same = bound.context_id == request.context_id
-            && bound.name == request.command.name
-            && bound.idempotency_key == request.command.idempotency_key
             && bound.context_pack == request.context_pack
-            && bound.envelope_digest.same(&envelope_digest(&bound.fingerprint.key, &request.envelope))
-            && self.same_target(request, bound);
+            && self.says_the_same(&request.command, &request.envelope, bound);
         if !same {
             return self.refuse(context, request, BindRefusal::CommandConflict, Refusal::CommandConflict);
         }
-        Ok(Answer::Bound { command: Box::new(bound.clone()), replayed: true })
+        Ok(self.bound_answer(bound, &request.attempt_id, true))
     }
 
-    fn same_target(&self, request: &Bind, bound: &CommandRecord) -> bool {
+    /// Whether a command and its envelope are what was bound.
+    pub(super) fn says_the_same(&self, command: &CommandSpec, envelope: &Envelope, bound: &CommandRecord) -> bool {
+        bound.name == command.name
+            && bound.idempotency_key == command.idempotency_key
+            && bound.envelope_digest.same(&envelope_digest(&bound.fingerprint.key, envelope))
+            && self.same_target(command, bound)
+    }
+
+    fn same_target(&self, command: &CommandSpec, bound: &CommandRecord) -> bool {
         // The class that it was bound under: stricter rules of today do not turn a repetition into a conflict.
         let rules = CommandRules {
             class: bound.class,
             material_fields: bound.material_fields.clone(),
             ..self.rules.policy.command(bound.name.as_str(), Some(bound.class))
         };
-        fingerprint_of(&bound.fingerprint.key, &request.command, &rules)
-            .is_ok_and(|(value, _)| value == bound.fingerprint.value)
+        fingerprint_of(&bound.fingerprint.key, command, &rules).is_ok_and(|(value, _)| value == bound.fingerprint.value)
     }
 
     /// The messages that shaped the command must be messages of this conversation.
@@ -149,6 +155,7 @@ impl Turn<'_, '_> {
             }
             self.settle(item, ItemState::Spent { at: self.now, by_message, attempt_id: request.attempt_id.clone() });
         }
+        let message_ids = self.messages_or_the_last(context, message_ids);
         self.end_the_rest(context, request);
         let confirmation_id = grants.confirmation.as_ref().map(|item| item.item_id.clone());
         let approval_id = grants.approval.as_ref().map(|item| item.item_id.clone());
@@ -166,6 +173,11 @@ impl Turn<'_, '_> {
             class: rules.class,
             idempotency_key: request.command.idempotency_key.clone(),
             attempt_id: request.attempt_id.clone(),
+            execution: Execution {
+                since: self.now,
+                report_by: self.now.plus_seconds(rules.report_within_seconds),
+                ..Execution::default()
+            },
             context_id: context.context_id.clone(),
             conversation_id: context.conversation_id.clone(),
             actor_id: context.actor_id.clone(),
@@ -186,7 +198,17 @@ impl Turn<'_, '_> {
         };
         let event = Event::CommandBound { command: command.clone() };
         self.record_in(&context.conversation_id, about_command(&command), event);
-        Answer::Bound { command: Box::new(command), replayed: false }
+        self.bound_answer(&command, &request.attempt_id, false)
+    }
+
+    /// The messages that led to the command, as evidence (RFC VIII.A): those that the caller named and those that
+    /// answered, or, where there are none, what touched the context last.
+    fn messages_or_the_last(&self, context: &ContextRecord, message_ids: Vec<MessageId>) -> Vec<MessageId> {
+        if !message_ids.is_empty() {
+            return message_ids;
+        }
+        let context = self.world.contexts.get(&context.context_id).unwrap_or(context);
+        MessageId::new(context.trace.last_message_id.clone()).into_iter().collect()
     }
 
     /// Whatever else is open or granted for this command has nothing left to decide.
@@ -194,7 +216,7 @@ impl Turn<'_, '_> {
         let rest = items_of(self.world, context, request).filter(|item| is_live(&item.state));
         let rest: Vec<PendingItem> = rest.cloned().collect();
         for item in rest {
-            self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::CommandEnded });
+            self.settle(&item, ItemState::voided(self.now, VoidReason::CommandEnded));
         }
     }
 

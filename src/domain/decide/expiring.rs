@@ -29,14 +29,14 @@ impl Turn<'_, '_> {
             );
             self.end_items(&context.context_id, |item| match item.state {
                 ItemState::Open => ItemState::Expired { at: item.expires_at.min(context.expires_at) },
-                _ => ItemState::Voided { at: context.expires_at, reason: VoidReason::ContextExpired },
+                _ => ItemState::voided(context.expires_at, VoidReason::ContextExpired),
             });
         }
         let in_conversation = |item: &&PendingItem| item.conversation_id == *conversation_id && is_live(&item.state);
         let live: Vec<PendingItem> = self.world.items.values().filter(in_conversation).cloned().collect();
         for item in live {
             if self.world.identity_epoch(&item.actor_id) != item.identity_epoch && self.knows(&item) {
-                self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::IdentityChanged });
+                self.settle(&item, ItemState::voided(self.now, VoidReason::IdentityChanged));
             } else if item.is_open() && self.now >= item.expires_at {
                 self.settle(&item, ItemState::Expired { at: item.expires_at });
             }
@@ -76,9 +76,13 @@ impl Turn<'_, '_> {
 
     fn question_ended(&mut self, context_id: &ContextId, item_id: &ItemId) {
         let Some(context) = self.world.contexts.get(context_id) else { return };
-        if context.question() == Some(item_id) {
-            let expires_at = context.expires_at;
-            self.transit(context_id, LifecycleEvent::QuestionEnded, State::Active, expires_at);
+        let (expires_at, open) = (context.expires_at, context.open_items());
+        let Some(open) = open.filter(|open| open.iter().any(|id| id == item_id)) else { return };
+        match open.without(item_id) {
+            Some(rest) => {
+                self.transit(context_id, LifecycleEvent::QuestionRemoved, State::Pending(rest), expires_at);
+            }
+            None => self.transit(context_id, LifecycleEvent::QuestionEnded, State::Active, expires_at),
         }
     }
 
@@ -120,7 +124,9 @@ fn answered_by(state: &ItemState) -> Option<&crate::domain::id::MessageId> {
     match state {
         ItemState::Granted { by_message, .. }
         | ItemState::Refused { by_message, .. }
-        | ItemState::Selected { by_message, .. } => by_message.as_ref(),
-        ItemState::Open | ItemState::Spent { .. } | ItemState::Expired { .. } | ItemState::Voided { .. } => None,
+        | ItemState::Selected { by_message, .. }
+        | ItemState::Spent { by_message, .. }
+        | ItemState::Voided { by_message, .. } => by_message.as_ref(),
+        ItemState::Open | ItemState::Expired { .. } => None,
     }
 }

@@ -1,13 +1,13 @@
 //! What a binding may spend: the confirmation and the approval that count, checked once more at the last moment.
 
-use super::{Turn, answering, fingerprint_of};
+use super::answering::is_enough;
+use super::{Turn, fingerprint_of};
 use crate::domain::context::ContextRecord;
 use crate::domain::event::BindRefusal;
-use crate::domain::id::{ItemKind, PersonId, PrincipalId};
-use crate::domain::item::{ApprovalDecision, ItemState, PendingItem, ProposedCommand, Question, VoidReason};
+use crate::domain::id::ItemKind;
+use crate::domain::item::{ItemState, PendingItem, ProposedCommand, Question, VoidReason};
 use crate::domain::operation::Bind;
 use crate::domain::policy::{ApprovalRule, CommandRules};
-use crate::domain::principal::same_person;
 use crate::domain::refusal::Refusal;
 use crate::domain::world::World;
 
@@ -81,29 +81,11 @@ impl Turn<'_, '_> {
         if !requester_same || !approvers_same {
             return Err(identity_changed());
         }
-        if self.approvers(item, approvals, rule) < usize::try_from(rule.required).unwrap_or(usize::MAX) {
+        if !is_enough(self.world, item, approvals, rule) {
             return Err(missing);
         }
         agrees(request, item, rules, missing)?;
         Ok(item.clone())
-    }
-
-    /// How many different persons of those who approved may approve today, under `rule`.
-    fn approvers(&self, item: &PendingItem, approvals: &[ApprovalDecision], rule: &ApprovalRule) -> usize {
-        let mut strict = item.clone();
-        if let Question::Approval { rule: asked, .. } = &mut strict.question {
-            *asked = rule.clone();
-        }
-        let mut persons: Vec<(&PrincipalId, Option<&PersonId>)> = Vec::new();
-        for given in approvals {
-            let Some(approver) = answering::entitled(self.world, &strict, &given.approver_id) else { continue };
-            let then = (&given.approver_id, given.person_id.as_ref());
-            let now = (&given.approver_id, approver.person_id.as_ref());
-            if !persons.iter().any(|known| same_person(*known, then) || same_person(*known, now)) {
-                persons.push(now);
-            }
-        }
-        persons.len()
     }
 }
 

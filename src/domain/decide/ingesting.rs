@@ -1,7 +1,8 @@
 //! The turn: one message in, one verdict out.
 
 use super::answering::entitled;
-use super::{Turn, about_context, interpret};
+use super::{Turn, about_context, at_present, interpret};
+use crate::domain::canonical::Digest;
 use crate::domain::context::{ContextRecord, State};
 use crate::domain::event::{About, Event, LastQuestion, StreamKey};
 use crate::domain::id::{ContextId, ConversationId, CorrelationId, ItemId, PrincipalId};
@@ -53,9 +54,9 @@ impl Turn<'_, '_> {
         }
     }
 
-    fn receive(&mut self, message: &MessageEvent, key: crate::domain::canonical::Digest) -> Answer {
+    fn receive(&mut self, message: &MessageEvent, key: Digest) -> Answer {
         let read = interpret(self.world, message, self.rules, self.now);
-        let verdict = read.verdict;
+        let verdict = self.unless_withdrawn(message, key, read.verdict);
         if message.kind == MessageKind::System {
             self.identity_news(message);
         }
@@ -67,13 +68,33 @@ impl Turn<'_, '_> {
             message: self.kept(message, key, read.reading, verdict.clone(), context_id.clone()),
             expires_at,
             passed_by: passed_by.clone(),
+            withdraws: self.withdraws_unknown(message),
         };
         self.record_message(message, context_id.as_ref(), event);
-        self.answer_item(message, &verdict, read.option);
+        self.answer_item(message, &verdict, read.option, &read.taken_back);
         if let Some(item_id) = passed_by {
             self.give_up(&item_id);
         }
         self.turn_answer(message, verdict, context_id.as_ref(), false)
+    }
+
+    /// An answer by a message that its sender deleted or edited before it arrived here binds to nothing.
+    fn unless_withdrawn(&self, message: &MessageEvent, key: Digest, verdict: Verdict) -> Verdict {
+        let starts = matches!(verdict.code, VerdictCode::Confirmed | VerdictCode::Selected | VerdictCode::Approved);
+        let conversation = self.world.conversations.get(&message.conversation_id);
+        let withdrawn = conversation.is_some_and(|conversation| conversation.withdrawn.contains(&key));
+        match &verdict.item_id {
+            Some(item_id) if starts && withdrawn => {
+                Verdict::about(VerdictCode::Ambiguous, Reason::TakenBack, Next::AskAgain, item_id)
+            }
+            _ => verdict,
+        }
+    }
+
+    /// The dedupe key of the message that this one deletes or edits, if that one has not arrived yet.
+    fn withdraws_unknown(&self, message: &MessageEvent) -> Option<Digest> {
+        let key = message_key(&self.world.tenant_key, &message.channel, message.withdrawn_id()?);
+        (!self.world.messages.contains_key(&key)).then_some(key)
     }
 
     fn record_message(&mut self, message: &MessageEvent, context_id: Option<&ContextId>, event: Event) {
@@ -159,7 +180,7 @@ impl Turn<'_, '_> {
         let limit = self.rules.policy.pack().context.void_question_after_unrelated_messages;
         let Some(item) = self.world.items.get(item_id).cloned() else { return };
         if limit.is_some_and(|limit| item.unrelated_messages >= limit) {
-            self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::Unanswered });
+            self.settle(&item, ItemState::voided(self.now, VoidReason::Unanswered));
         }
     }
 
@@ -178,12 +199,12 @@ impl Turn<'_, '_> {
         };
         let items: Vec<PendingItem> = self.world.items.values().filter(asked).cloned().collect();
         for item in items {
-            self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::IdentityChanged });
+            self.settle(&item, ItemState::voided(self.now, VoidReason::IdentityChanged));
         }
     }
 
     /// Registers an outbound message before it is sent. From now on it is the question heard last, if it asks one.
-    fn register(&mut self, message: &MessageEvent, key: crate::domain::canonical::Digest) -> Result<Answer, Refusal> {
+    fn register(&mut self, message: &MessageEvent, key: Digest) -> Result<Answer, Refusal> {
         let question = match &message.prompt_for {
             Some(item_id) => {
                 let item = self.world.items.get(item_id).ok_or(Refusal::ItemNotFound)?;
@@ -235,7 +256,7 @@ impl Turn<'_, '_> {
             .and_then(|id| self.world.contexts.get(id))
             .or_else(|| self.world.open_context(&message.conversation_id, &message.actor_id));
         Answer::Turn {
-            item: item.filter(shown).cloned().map(Box::new),
+            item: item.filter(shown).map(|item| Box::new(at_present(self.world, item))),
             context: context.cloned().map(Box::new),
             verdict,
             duplicate,
@@ -246,7 +267,7 @@ impl Turn<'_, '_> {
     fn kept(
         &self,
         message: &MessageEvent,
-        key: crate::domain::canonical::Digest,
+        key: Digest,
         reading: Reading,
         verdict: Verdict,
         context_id: Option<ContextId>,
@@ -274,10 +295,12 @@ impl Turn<'_, '_> {
     }
 }
 
-/// Whether a message names an item: by its nonce, by its prompt, or by asking it again.
+/// Whether a message names an item: by its nonce, by its prompt, by asking it again, or by deleting or editing the
+/// message that answered it.
 fn names(message: &MessageEvent, item: &PendingItem) -> bool {
     let tapped = message.button_id.as_deref().and_then(crate::domain::prompt::read_button_id);
     tapped.is_some_and(|button| button.nonce_digest.same(&item.nonce_digest))
         || message.reply_to.as_ref().is_some_and(|id| item.was_prompted_by(id))
         || message.prompt_for.as_ref() == Some(&item.item_id)
+        || message.withdrawn_id().is_some_and(|id| item.was_granted_by(id))
 }

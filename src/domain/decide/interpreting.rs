@@ -6,6 +6,7 @@
 use super::Rules;
 use super::answering::{Named, judge_approval, judge_named};
 use crate::domain::event::LastQuestion;
+use crate::domain::id::ItemId;
 use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
 use crate::domain::lexicon::{Reading, is_plain, normalise};
 use crate::domain::message::{MessageEvent, MessageKind};
@@ -23,6 +24,8 @@ pub struct Interpretation {
     pub verdict: Verdict,
     /// The option chosen, counted from 1; with [`VerdictCode::Selected`].
     pub option: Option<u32>,
+    /// The given answers that it takes back before they are bound, the newest first.
+    pub taken_back: Vec<ItemId>,
 }
 
 /// What an inbound message means, in a world where everything due has been written down.
@@ -34,15 +37,22 @@ pub fn interpret(world: &World, message: &MessageEvent, rules: &Rules<'_>, now: 
         _ => message.text.as_deref().unwrap_or(""),
     };
     let reading = rules.lexicon.read(text);
+    if let Some((verdict, taken_back)) = reader.taken_back(text, &reading) {
+        return Interpretation { reading, verdict, option: None, taken_back };
+    }
     let (verdict, option) = reader.verdict(text, &reading);
-    Interpretation { reading, verdict, option }
+    let taken_back = match (verdict.reason, &verdict.item_id) {
+        (Reason::TakenBack, Some(item_id)) if verdict.code == VerdictCode::Declined => vec![item_id.clone()],
+        _ => Vec::new(),
+    };
+    Interpretation { reading, verdict, option, taken_back }
 }
 
-struct Reader<'a> {
-    world: &'a World,
-    message: &'a MessageEvent,
-    rules: &'a Rules<'a>,
-    now: Timestamp,
+pub(super) struct Reader<'a> {
+    pub(super) world: &'a World,
+    pub(super) message: &'a MessageEvent,
+    pub(super) rules: &'a Rules<'a>,
+    pub(super) now: Timestamp,
 }
 
 /// A verdict and the option it chooses.
@@ -97,12 +107,12 @@ impl Reader<'_> {
         }
     }
 
-    fn quoted(&self) -> Option<&PendingItem> {
+    pub(super) fn quoted(&self) -> Option<&PendingItem> {
         self.message.reply_to.as_ref().and_then(|id| self.world.item_by_prompt(id))
     }
 
     /// The open question put to this actor in this conversation.
-    fn question(&self) -> Option<&PendingItem> {
+    pub(super) fn question(&self) -> Option<&PendingItem> {
         let context = self.world.open_context(&self.message.conversation_id, &self.message.actor_id)?;
         self.world.items.get(context.question()?)
     }
@@ -250,7 +260,7 @@ impl Reader<'_> {
                 Some(action) => self.bare_answer(item, action),
                 None => ordinary(Reason::OrdinaryMessage),
             },
-            None if is_polar(reading) => self.bare_without_question(reading),
+            None if is_polar(reading) => self.bare_without_question(),
             None => self.late_choice(text).unwrap_or_else(|| ordinary(Reason::OrdinaryMessage)),
         }
     }
@@ -263,13 +273,11 @@ impl Reader<'_> {
         }
     }
 
-    fn bare_obstacle(&self, item: &PendingItem, action: ButtonAction) -> Option<Reason> {
+    pub(super) fn bare_obstacle(&self, item: &PendingItem, action: ButtonAction) -> Option<Reason> {
         if self.message.forwarded {
             return Some(Reason::Forwarded);
         }
         let allowed = match &item.question {
-            // The class guards a yes. A no that stops what was granted needs no button.
-            _ if action == ButtonAction::Refuse && matches!(item.state, ItemState::Granted { .. }) => true,
             Question::Approval { .. } => false,
             Question::Disambiguation { bare_answers, .. } => {
                 if !matches!(action, ButtonAction::Choose(_)) {
@@ -306,7 +314,7 @@ impl Reader<'_> {
     }
 
     /// A yes or a no while nothing is open for this actor.
-    fn bare_without_question(&self, reading: &Reading) -> Judged {
+    fn bare_without_question(&self) -> Judged {
         let Some(last) = self.last_asked() else {
             return nothing_open(self.why_nothing());
         };
@@ -314,9 +322,10 @@ impl Reader<'_> {
             ItemState::Expired { .. } | ItemState::Voided { reason: VoidReason::ContextExpired, .. } => {
                 too_late(self.world, last)
             }
-            // "Yes… no, wait": a refusal takes an unspent grant back under the same conditions.
-            ItemState::Granted { .. } if matches!(reading, Reading::Negative { .. }) => {
-                self.bare_answer(last, ButtonAction::Refuse)
+            // The yes was taken back: another one starts anew.
+            ItemState::Voided { reason: VoidReason::TakenBack, .. } => {
+                let anew = Verdict::about(VerdictCode::Superseded, Reason::TakenBack, Next::AskAnew, &last.item_id);
+                (anew, None)
             }
             _ => nothing_open(self.why_nothing()),
         }

@@ -1,7 +1,9 @@
 //! What happens to an item after it was asked: its prompt is sent, it is answered, it is withdrawn.
 
+use super::answering::is_enough;
 use super::{Turn, about_item};
 use crate::domain::event::{About, Event};
+use crate::domain::id::{ItemId, MessageId, PrincipalId};
 use crate::domain::item::{ApprovalDecision, ItemState, PendingItem, Prompt, Question, VoidReason};
 use crate::domain::message::{Direction, MessageEvent};
 use crate::domain::operation::{Answer, AttachPrompt, Cancel};
@@ -12,14 +14,25 @@ use crate::domain::verdict::{Reason, Verdict, VerdictCode};
 use crate::domain::world::is_live;
 
 impl Turn<'_, '_> {
-    /// Does to the item what the verdict says.
-    pub(super) fn answer_item(&mut self, message: &MessageEvent, verdict: &Verdict, option: Option<u32>) {
+    /// Does to the item what the verdict says, and voids the answers that the message takes back.
+    pub(super) fn answer_item(
+        &mut self,
+        message: &MessageEvent,
+        verdict: &Verdict,
+        option: Option<u32>,
+        taken_back: &[ItemId],
+    ) {
         let Some(item) = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id)).cloned() else { return };
         let by_message = Some(message.message_id.clone());
         match verdict.code {
             VerdictCode::Confirmed => {
                 let state = ItemState::Granted { at: self.now, by_message, bind_by: self.bind_by(&item) };
                 self.settle(&item, state);
+            }
+            VerdictCode::Declined | VerdictCode::Rejected
+                if matches!(verdict.reason, Reason::TakenBack | Reason::Postponed) =>
+            {
+                self.take_back(taken_back, by_message.as_ref());
             }
             VerdictCode::Declined | VerdictCode::Rejected => {
                 self.settle(&item, ItemState::Refused { at: self.now, by_message, revoked: !item.is_open() });
@@ -46,6 +59,14 @@ impl Turn<'_, '_> {
         }
     }
 
+    fn take_back(&mut self, item_ids: &[ItemId], by_message: Option<&MessageId>) {
+        let items: Vec<PendingItem> = item_ids.iter().filter_map(|id| self.world.items.get(id)).cloned().collect();
+        for item in items {
+            let (at, by_message) = (self.now, by_message.cloned());
+            self.settle(&item, ItemState::Voided { at, reason: VoidReason::TakenBack, by_message });
+        }
+    }
+
     /// Until when a fresh grant can be bound: policy's window, inside the context's life.
     fn bind_by(&self, item: &PendingItem) -> Timestamp {
         let window = item.command().map_or(0, |command| command.rules.bind_within_seconds);
@@ -53,7 +74,7 @@ impl Turn<'_, '_> {
         self.world.contexts.get(&item.context_id).map_or(deadline, |context| context.expires_at.min(deadline))
     }
 
-    fn select(&mut self, item: &PendingItem, option: Option<u32>, by_message: Option<crate::domain::id::MessageId>) {
+    fn select(&mut self, item: &PendingItem, option: Option<u32>, by_message: Option<MessageId>) {
         let Question::Disambiguation { options, .. } = &item.question else { return };
         let Some(option) = option else { return };
         let index = usize::try_from(option).unwrap_or(0).saturating_sub(1);
@@ -67,8 +88,8 @@ impl Turn<'_, '_> {
     /// The decision of an entitled approver, as it stands on the approval.
     pub(super) fn decision_of(
         &self,
-        approver_id: &crate::domain::id::PrincipalId,
-        message_id: Option<crate::domain::id::MessageId>,
+        approver_id: &PrincipalId,
+        message_id: Option<MessageId>,
     ) -> Option<ApprovalDecision> {
         let approver = self.world.principals.get(approver_id)?;
         Some(ApprovalDecision {
@@ -83,8 +104,8 @@ impl Turn<'_, '_> {
     /// Adds an approval; the one that completes the number grants the item until its own deadline.
     pub(super) fn approve(&mut self, item: &PendingItem, decision: ApprovalDecision) {
         let Question::Approval { approvals, rule, .. } = &item.question else { return };
-        let complete = approvals.len() + 1 >= usize::try_from(rule.required).unwrap_or(usize::MAX);
-        if complete {
+        let given: Vec<ApprovalDecision> = approvals.iter().cloned().chain([decision.clone()]).collect();
+        if is_enough(self.world, item, &given, rule) {
             let bind_by = self.world.effective_deadline(item);
             let state = ItemState::Granted { at: self.now, by_message: decision.message_id.clone(), bind_by };
             self.settle_with(item, state, Some(decision));
@@ -144,7 +165,7 @@ impl Turn<'_, '_> {
             if !is_live(&item.state) {
                 return Err(Refusal::ItemNotOpen { state: item.state_word().to_owned() });
             }
-            self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::Cancelled });
+            self.settle(&item, ItemState::voided(self.now, VoidReason::Cancelled));
         }
         self.item_answer(&request.item_id)
     }

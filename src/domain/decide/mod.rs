@@ -17,6 +17,8 @@ mod needs;
 mod registering;
 mod resulting;
 mod slotting;
+mod taking_back;
+mod taking_over;
 
 use super::context::ContextRecord;
 use super::event::{About, Event, Recorded, StreamKey};
@@ -30,6 +32,7 @@ use super::refusal::Refusal;
 use super::time::Timestamp;
 use super::world::World;
 
+pub use answering::at_present;
 pub use asking::{fingerprint_of, slot_copy};
 pub use interpreting::{Interpretation, interpret};
 pub use resulting::result_copy;
@@ -74,6 +77,7 @@ pub fn decide(
         Operation::Cancel(request) => turn.cancel(request),
         Operation::DecideApproval(request) => turn.decide_approval(request),
         Operation::Bind(request) => turn.bind(request),
+        Operation::TakeOver(request) => turn.take_over(request),
         Operation::RecordResult(request) => turn.record_result(request),
         Operation::PutPrincipal(request) => turn.put_principal(request),
         Operation::Sweep(request) => {
@@ -141,7 +145,8 @@ impl Turn<'_, '_> {
 
     fn item_answer(&self, item_id: &ItemId) -> Result<Answer, Refusal> {
         let item = self.world.items.get(item_id).ok_or(Refusal::ItemNotFound)?;
-        Ok(Answer::Item { effective_deadline: self.world.effective_deadline(item), item: Box::new(item.clone()) })
+        let effective_deadline = self.world.effective_deadline(item);
+        Ok(Answer::Item { effective_deadline, item: Box::new(at_present(self.world, item)) })
     }
 }
 

@@ -72,6 +72,6 @@ impl Turn<'_, '_> {
     /// Voids every open question and unspent grant of a context.
     pub(super) fn void_items(&mut self, context_id: &ContextId, reason: VoidReason) {
         let at = self.now;
-        self.end_items(context_id, |_| ItemState::Voided { at, reason });
+        self.end_items(context_id, |_| ItemState::voided(at, reason));
     }
 }

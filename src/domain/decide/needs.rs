@@ -1,16 +1,18 @@
 //! What each operation has to lock and load, named before locking.
 
+use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
+use crate::domain::id::{Channel, MessageId};
 use crate::domain::message::{Direction, MessageEvent, MessageKind};
-use crate::domain::operation::{ItemRef, Needs, Operation};
+use crate::domain::operation::{AskWhat, ItemRef, Needs, Operation};
 use crate::domain::prompt::read_button_id;
 
 impl Operation {
-    /// What has to be locked and loaded before [`super::decide`]. `message_key` is the dedupe key of a message.
+    /// What has to be locked and loaded before [`super::decide`]. `message_key` gives the dedupe key of a message id.
     #[must_use]
-    pub fn needs(&self, message_key: impl FnOnce(&MessageEvent) -> crate::domain::canonical::Digest) -> Needs {
+    pub fn needs(&self, message_key: impl Fn(&Channel, &MessageId) -> Digest) -> Needs {
         match self {
-            Self::Ingest(message) => ingest_needs(message, message_key(message)),
+            Self::Ingest(message) => ingest_needs(message, |id| message_key(&message.channel, id)),
             Self::OpenContext(request) => Needs {
                 streams: vec![StreamKey::Conversation(request.conversation_id.clone())],
                 principals: vec![request.actor_id.clone()],
@@ -18,7 +20,18 @@ impl Operation {
             },
             Self::ChangeSlots(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
             Self::Transition(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
-            Self::Ask(request) => Needs { context: Some(request.context_id.clone()), ..Needs::default() },
+            Self::Ask(request) => {
+                let spec = match &request.what {
+                    AskWhat::Confirmation(spec) | AskWhat::Approval(spec) => Some(spec),
+                    AskWhat::Disambiguation(_) => None,
+                };
+                Needs {
+                    context: Some(request.context_id.clone()),
+                    command: spec.map(|spec| spec.command_id.clone()),
+                    idempotency_key: spec.map(|spec| spec.idempotency_key.clone()),
+                    ..Needs::default()
+                }
+            }
             Self::AttachPrompt(request) => Needs {
                 items: vec![ItemRef::Id(request.item_id.clone())],
                 seen: vec![ItemRef::Prompt(request.message_id.clone())],
@@ -36,6 +49,9 @@ impl Operation {
                 messages: request.message_ids.iter().map(|(_, key)| *key).collect(),
                 ..Needs::default()
             },
+            Self::TakeOver(request) => {
+                Needs { command: Some(request.command.command_id.clone()), lock_command: true, ..Needs::default() }
+            }
             Self::RecordResult(request) => {
                 Needs { command: Some(request.command_id.clone()), lock_command: true, ..Needs::default() }
             }
@@ -60,13 +76,15 @@ fn of_item(item_id: &crate::domain::id::ItemId) -> Needs {
 
 /// A tap or a quote may name an item of another conversation (an approver answers where the approver writes), so
 /// what it names is looked up before locking: at most one item, hence at most two conversations.
-fn ingest_needs(message: &MessageEvent, key: crate::domain::canonical::Digest) -> Needs {
+fn ingest_needs(message: &MessageEvent, key_of: impl Fn(&MessageId) -> Digest) -> Needs {
     let tapped =
         message.button_id.as_deref().and_then(read_button_id).map(|button| ItemRef::Nonce(button.nonce_digest));
     let quoted = message.reply_to.clone().map(ItemRef::Prompt);
     let asked_again = message.prompt_for.clone().map(ItemRef::Id);
     let mut streams = vec![StreamKey::Conversation(message.conversation_id.clone())];
     let news = message.kind == MessageKind::System;
+    // The message that is deleted or edited may have answered an item of another conversation, as a tap may.
+    let withdrawn = message.withdrawn_id().filter(|_| message.direction == Direction::Inbound).map(&key_of);
     if news {
         streams.push(StreamKey::Principal(message.actor_id.clone()));
     }
@@ -77,11 +95,12 @@ fn ingest_needs(message: &MessageEvent, key: crate::domain::canonical::Digest) -
         (Direction::Inbound, Some(tapped)) => (Some(tapped), quoted),
         (Direction::Inbound, None) => (quoted, None),
     };
+    let answered = withdrawn.map(ItemRef::AnsweredBy);
     Needs {
         streams,
-        items: named.into_iter().collect(),
+        items: answered.or(named).into_iter().collect(),
         seen: seen.into_iter().collect(),
-        messages: vec![key],
+        messages: std::iter::once(key_of(&message.message_id)).chain(withdrawn).collect(),
         principals: vec![message.actor_id.clone()],
         ..Needs::default()
     }

@@ -21,9 +21,14 @@ impl Turn<'_, '_> {
         if command.results.len() >= MAX_RESULTS {
             return Err(Refusal::TooManyResults);
         }
+        // A late report of an attempt that was replaced is recorded too: it tells what may have been done twice.
+        if request.attempt_id.as_ref().is_some_and(|attempt_id| !command.knows_attempt(attempt_id)) {
+            return Err(Refusal::UnknownAttempt);
+        }
         let result = CommandResult {
             status: request.status.clone(),
             outcome: request.outcome,
+            attempt_id: request.attempt_id.clone(),
             summary: request.summary.clone(),
             at: self.now,
         };
@@ -58,7 +63,7 @@ impl Turn<'_, '_> {
                 return Ok(());
             }
             return match (&context.state, request.waiting_on) {
-                (State::Active | State::Pending { .. }, Some(on)) => {
+                (State::Active | State::Pending(_), Some(on)) => {
                     self.block(context, on, Some(command.command_id.clone()))
                 }
                 _ => Ok(()),
@@ -70,7 +75,7 @@ impl Turn<'_, '_> {
         };
         let items: Vec<PendingItem> = self.world.items.values().filter(about_it).cloned().collect();
         for item in items {
-            self.settle(&item, ItemState::Voided { at: self.now, reason: VoidReason::CommandEnded });
+            self.settle(&item, ItemState::voided(self.now, VoidReason::CommandEnded));
         }
         let own_block =
             matches!(&context.state, State::Blocked { by_command: Some(by), .. } if *by == command.command_id);

@@ -84,6 +84,9 @@ pub struct CommandRules {
     pub bind_within_seconds: u32,
     /// Seconds from asking to the end of the approval window.
     pub approval_ttl_seconds: u32,
+    /// Seconds from binding to the latest report of the one who executes.
+    #[serde(default)]
+    pub report_within_seconds: u32,
     /// The pack that gave the demands.
     pub policy: PolicyRef,
     /// Further packs that had a say: the one that gave the class, or the one at asking. In order, without `policy`.
@@ -128,6 +131,7 @@ impl CommandRules {
                 .map_or(times.ttl_seconds, |own| own.min(times.ttl_seconds)),
             bind_within_seconds: times.bind_within_seconds,
             approval_ttl_seconds: demanding.pack.approval.ttl_seconds,
+            report_within_seconds: 300,
             policy: demanding.reference.clone(),
             also_policies,
         }
@@ -157,6 +161,7 @@ impl CommandRules {
             confirmation_ttl_seconds: self.confirmation_ttl_seconds.min(other.confirmation_ttl_seconds),
             bind_within_seconds: self.bind_within_seconds.min(other.bind_within_seconds),
             approval_ttl_seconds: self.approval_ttl_seconds.min(other.approval_ttl_seconds),
+            report_within_seconds: self.report_within_seconds.min(other.report_within_seconds),
             also_policies: also.into_iter().cloned().collect(),
             policy,
         }

@@ -1,7 +1,7 @@
-//! Commands: bind one, read one.
+//! Commands: bind one, take one over, read one.
 
 use axum::http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::contexts::context_id;
@@ -11,7 +11,7 @@ use crate::domain::event::ReadRecord;
 use crate::domain::frame::CitedPack;
 use crate::domain::id::{AttemptId, Channel, CommandId, CommandName, CorrelationId, IdempotencyKey, MessageId, PackId};
 use crate::domain::message::message_key;
-use crate::domain::operation::{Answer, Bind, CommandSpec, Envelope, Operation};
+use crate::domain::operation::{Answer, Bind, CommandSpec, Envelope, Operation, TakeOver};
 use crate::domain::policy::SafetyClass;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
@@ -21,6 +21,7 @@ use crate::http::respond::{Reply, read_of, unexpected};
 use crate::storage::Scope;
 
 const BIND: Endpoint = Endpoint::post("/v1/contexts/{context_id}/commands", &[Scope::CommandBind]);
+const TAKE_OVER: Endpoint = Endpoint::post("/v1/commands/{command_id}/takeovers", &[Scope::CommandBind]);
 const GET: Endpoint = Endpoint::get("/v1/commands/{command_id}", &[Scope::ContextRead]);
 
 /// The most messages that one command names.
@@ -30,13 +31,13 @@ const MAX_DIGEST: usize = 256;
 
 /// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::new(BIND, bind), Route::new(GET, get)]
+    vec![Route::new(BIND, bind), Route::new(TAKE_OVER, take_over), Route::new(GET, get)]
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BindWire {
-    attempt_id: AttemptId,
+    attempt_id: String,
     command_id: CommandId,
     name: CommandName,
     idempotency_key: IdempotencyKey,
@@ -53,8 +54,15 @@ struct BindWire {
 
 impl Wire for BindWire {}
 
+/// What a worker is told that asked for the right to execute.
+#[derive(Debug, Serialize)]
+struct BoundWire {
+    execute: bool,
+    #[serde(flatten)]
+    command: CommandWire,
+}
+
 async fn bind(call: Call, PathId(id): PathId, body: Body<BindWire>) -> Result<Reply, Problem> {
-    let claim = call.claim(&body.value);
     let wire = body.typed;
     let message_ids = keyed_messages(&call, wire.message_ids, wire.channel)?;
     let context_pack = match wire.context_pack_id {
@@ -63,7 +71,7 @@ async fn bind(call: Call, PathId(id): PathId, body: Body<BindWire>) -> Result<Re
     };
     let bind = Bind {
         context_id: context_id(&id)?,
-        attempt_id: wire.attempt_id,
+        attempt_id: attempt(&wire.attempt_id, "/attempt_id")?,
         envelope: envelope(wire.envelope, wire.envelope_digest)?,
         command: CommandSpec {
             command_id: wire.command_id,
@@ -76,10 +84,67 @@ async fn bind(call: Call, PathId(id): PathId, body: Body<BindWire>) -> Result<Re
         context_pack,
         correlation_id: wire.correlation_id,
     };
-    let done = call.decide(Operation::Bind(Box::new(bind)), claim).await?;
-    let Answer::Bound { command, replayed } = done.answer else { return Err(unexpected()) };
+    bound(call, Operation::Bind(Box::new(bind))).await
+}
+
+/// Decides who may execute. The attempt is what makes a repetition one: an answer that was kept under an
+/// Idempotency-Key would say `execute: true` after its time.
+async fn bound(call: Call, operation: Operation) -> Result<Reply, Problem> {
+    let done = call.decide(operation, None).await?;
+    let Answer::Bound { command, replayed, execute } = done.answer else { return Err(unexpected()) };
     let status = if replayed { StatusCode::OK } else { StatusCode::CREATED };
-    Ok(Reply::new(status, &CommandWire::written(&call, *command))?.replayed(replayed || done.replayed))
+    let wire = BoundWire { execute, command: CommandWire::written(&call, *command, done.at) };
+    Ok(Reply::new(status, &wire)?.replayed(replayed))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TakeOverWire {
+    attempt_id: String,
+    replaces_attempt_id: AttemptId,
+    downstream_checked: bool,
+    name: CommandName,
+    idempotency_key: IdempotencyKey,
+    target: Option<Value>,
+    target_fingerprint: Option<String>,
+    envelope: Option<Value>,
+    envelope_digest: Option<String>,
+}
+
+impl Wire for TakeOverWire {}
+
+async fn take_over(call: Call, PathId(id): PathId, body: Body<TakeOverWire>) -> Result<Reply, Problem> {
+    let wire = body.typed;
+    if !wire.downstream_checked {
+        let problem = Problem::field(
+            "downstream_not_checked",
+            "nobody knows whether the earlier attempt executed: ask the system that executes, under the command's \
+             idempotency key; if it was not done, say so with downstream_checked: true, otherwise record its result",
+            "/downstream_checked",
+            "must be true",
+        );
+        return Err(problem);
+    }
+    let take_over = TakeOver {
+        attempt_id: attempt(&wire.attempt_id, "/attempt_id")?,
+        replaces: wire.replaces_attempt_id,
+        command: CommandSpec {
+            command_id: command_id(id)?,
+            name: wire.name,
+            idempotency_key: wire.idempotency_key,
+            raised_class: None,
+            target: target(wire.target, wire.target_fingerprint)?,
+        },
+        envelope: envelope(wire.envelope, wire.envelope_digest)?,
+    };
+    bound(call, Operation::TakeOver(Box::new(take_over))).await
+}
+
+/// A worker's own random name for its try.
+fn attempt(text: &str, pointer: &str) -> Result<AttemptId, Problem> {
+    AttemptId::random(text).map_err(|why| {
+        Problem::field("attempt_id_not_random", "the attempt_id is no random UUID", pointer, why.to_string())
+    })
 }
 
 /// The pack that a request cites, with the hash of what was shown.
@@ -128,7 +193,7 @@ async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
         ..read_of(1)
     };
     call.record_read("commands.get", about).await?;
-    Reply::ok(&CommandWire::from(command))
+    Reply::ok(&CommandWire::read(command, call.app.service.now()))
 }
 
 /// The command that a path names; what cannot be one is one that does not exist.

@@ -46,7 +46,8 @@ async fn post(call: Call, PathId(id): PathId, body: Body<DecisionWire>) -> Resul
     item_reply(call.decide(operation, claim).await?)
 }
 
-/// A key that is bound to a principal decides in its name and in no other.
+/// A key decides in the name of the principal that it acts for, and in no other: whoever holds a key that acts for
+/// nobody could otherwise approve in everybody's name.
 fn approver(bound: Option<&PrincipalId>, named: Option<PrincipalId>) -> Result<PrincipalId, Problem> {
     match (bound, named) {
         (Some(bound), Some(named)) if *bound != named => Err(Problem::new(
@@ -55,7 +56,11 @@ fn approver(bound: Option<&PrincipalId>, named: Option<PrincipalId>) -> Result<P
             "this key is bound to a principal and decides in its name only; leave approver_id out",
         )),
         (Some(bound), _) => Ok(bound.clone()),
-        (None, Some(named)) => Ok(named),
-        (None, None) => Err(Problem::missing("/approver_id")),
+        (None, _) => Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "key_without_principal",
+            "this key acts for nobody, and approvals are given by people; create a key for the approver \
+             (cscp key create --principal) or post the message with which the approver answered",
+        )),
     }
 }

@@ -8,6 +8,7 @@ use super::parts::printable;
 use super::view::{CommandWire, ContextWire};
 use crate::domain::command::Outcome;
 use crate::domain::context::BlockedOn;
+use crate::domain::id::AttemptId;
 use crate::domain::operation::{Answer, Operation, RecordResult};
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
@@ -31,6 +32,7 @@ pub(super) fn routes() -> Vec<Route> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ResultWire {
+    attempt_id: Option<AttemptId>,
     status: String,
     outcome: Option<Outcome>,
     summary: Option<String>,
@@ -57,6 +59,7 @@ async fn post(call: Call, PathId(id): PathId, body: Body<ResultWire>) -> Result<
     let said = || Outcome::ALL.into_iter().find(|outcome| outcome.as_str() == wire.status);
     let operation = Operation::RecordResult(RecordResult {
         command_id: command_id(id)?,
+        attempt_id: wire.attempt_id,
         outcome: wire.outcome.or_else(said).unwrap_or(Outcome::Unknown),
         status: wire.status,
         summary: wire.summary,
@@ -66,7 +69,7 @@ async fn post(call: Call, PathId(id): PathId, body: Body<ResultWire>) -> Result<
     let done = call.decide(operation, claim).await?;
     let Answer::Recorded { command, context } = done.answer else { return Err(unexpected()) };
     let recorded = RecordedWire {
-        command: CommandWire::written(&call, *command),
+        command: CommandWire::written(&call, *command, done.at),
         context: context.map(|context| ContextWire::written(&call, *context, done.at)),
     };
     Ok(Reply::new(StatusCode::CREATED, &recorded)?.replayed(done.replayed))

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::domain::command::{CommandRecord, CommandResult};
-use crate::domain::context::{BlockedOn, CloseReason, ContextRecord, State, Trace};
+use crate::domain::command::{CommandRecord, CommandResult, ExecutionState};
+use crate::domain::context::{BlockedOn, CloseReason, ContextRecord, OpenItems, State, Trace};
 use crate::domain::frame::CitedPack;
 use crate::domain::id::{
     AttemptId, CommandId, CommandName, ContextFrameId, ContextId, ConversationId, CorrelationId, IdempotencyKey,
@@ -59,25 +59,27 @@ struct Closed {
 impl ContextWire {
     /// As of the moment it was read.
     pub(crate) fn read(view: ContextView) -> Self {
-        let answerable = view.question.is_some();
-        Self::new(view.context, view.redaction, answerable, view.now)
+        let open: Vec<ItemKind> = view.open.iter().map(PendingItem::kind).collect();
+        Self::new(view.context, view.redaction, &open, view.now)
     }
 
     /// As of the moment it was decided on: what was due has been written down.
     pub(crate) fn written(call: &Call, mut context: ContextRecord, now: Timestamp) -> Self {
         let redaction = call.app.service.cover_context(&call.caller, &mut context);
-        Self::new(context, redaction, true, now)
+        let open: Vec<ItemKind> =
+            context.open_items().into_iter().flat_map(OpenItems::iter).map(ItemId::kind).collect();
+        Self::new(context, redaction, &open, now)
     }
 
-    fn new(context: ContextRecord, redaction: Option<RedactionShown>, answerable: bool, now: Timestamp) -> Self {
+    fn new(context: ContextRecord, redaction: Option<RedactionShown>, open: &[ItemKind], now: Timestamp) -> Self {
         let status = match context.status_at(now) {
-            // The question's time is over, whether or not that has been written down.
-            Status::Pending if !answerable => Status::Active,
+            // The time of every question is over, whether or not that has been written down.
+            Status::Pending if open.is_empty() => Status::Active,
             status => status,
         };
         let mut slots = context.slots;
-        if status != Status::Pending {
-            for kind in ItemKind::ALL {
+        for kind in ItemKind::ALL {
+            if status != Status::Pending || !open.contains(&kind) {
                 slots.remove(pending_slot(kind));
             }
         }
@@ -227,8 +229,8 @@ impl Ended {
                 Self { spent_by_attempt_id: Some(attempt_id.clone()), ..decided(at, by_message) }
             }
             ItemState::Expired { at } => Self { decided_at: Some(*at), ..Self::default() },
-            ItemState::Voided { at, reason } => {
-                Self { decided_at: Some(*at), reason: Some(reason.as_str()), ..Self::default() }
+            ItemState::Voided { at, reason, by_message } => {
+                Self { reason: Some(reason.as_str()), ..decided(at, by_message) }
             }
         }
     }
@@ -309,6 +311,16 @@ struct ContextRef {
     expires_at: Timestamp,
 }
 
+/// Who may execute, or has executed, a bound command.
+#[derive(Debug, Serialize)]
+struct ExecutionWire {
+    state: ExecutionState,
+    attempt_id: AttemptId,
+    since: Timestamp,
+    report_by: Timestamp,
+    replaced_attempt_ids: Vec<AttemptId>,
+}
+
 /// A bound command.
 #[derive(Debug, Serialize)]
 pub(crate) struct CommandWire {
@@ -330,6 +342,7 @@ pub(crate) struct CommandWire {
     context_pack: Option<CitedPack>,
     #[serde(skip_serializing_if = "Option::is_none")]
     correlation_id: Option<CorrelationId>,
+    execution: ExecutionWire,
     outcome: &'static str,
     results: Vec<CommandResult>,
     policy: PolicyRef,
@@ -337,15 +350,21 @@ pub(crate) struct CommandWire {
 
 impl CommandWire {
     /// As of the moment it was decided on.
-    pub(crate) fn written(call: &Call, mut command: CommandRecord) -> Self {
+    pub(crate) fn written(call: &Call, mut command: CommandRecord, now: Timestamp) -> Self {
         call.app.service.cover_command(&call.caller, &mut command);
-        Self::from(command)
+        Self::read(command, now)
     }
-}
 
-impl From<CommandRecord> for CommandWire {
-    fn from(command: CommandRecord) -> Self {
+    /// As of the moment it was read.
+    pub(crate) fn read(command: CommandRecord, now: Timestamp) -> Self {
         Self {
+            execution: ExecutionWire {
+                state: command.execution_state(now),
+                attempt_id: command.attempt_id.clone(),
+                since: command.execution.since,
+                report_by: command.execution.report_by,
+                replaced_attempt_ids: command.execution.replaced.iter().map(|one| one.attempt_id.clone()).collect(),
+            },
             outcome: command.outcome().as_str(),
             status: "bound",
             context_ref: ContextRef {

@@ -236,7 +236,7 @@ impl Service {
         for message in self.store.messages(&caller.tenant.tenant_id, &keys).await? {
             let order = (String::new(), 0);
             let (at, policy) = (message.received_at, policy.clone());
-            let event = Event::MessageReceived { message, expires_at: None, passed_by: None };
+            let event = Event::MessageReceived { message, expires_at: None, passed_by: None, withdraws: None };
             found.push(Happening { at, order, event, policy });
         }
         Ok(found)

@@ -2,7 +2,7 @@
 
 use super::view::{ContextShown, HistoryShown, Item, Stored};
 use super::{Found, OocRequest, Query, telling};
-use crate::domain::context::ContextRecord;
+use crate::domain::context::{ContextRecord, OpenItems};
 use crate::domain::event::Event;
 use crate::domain::id::ConversationId;
 use crate::domain::item::PendingItem;
@@ -60,7 +60,7 @@ impl Service {
         let page = self.store.contexts(&caller.tenant.tenant_id, &query).await?;
         let now = self.now();
         let ended = page.items.first().and_then(|context| {
-            let stored = Stored { context, question: None, last_command: None, now };
+            let stored = Stored { context, open: &[], last_command: None, now };
             Some((stored.status(), stored.ended_at()?))
         });
         let text = telling::no_context(ended, sight.language);
@@ -88,18 +88,18 @@ impl Service {
         Ok(open)
     }
 
-    /// The open question of a context, if an answer to it would still count.
-    async fn live_question(
-        &self,
-        caller: &Caller,
-        context: &ContextRecord,
-    ) -> Result<Option<PendingItem>, ServiceError> {
+    /// The open items of a context to which an answer would still count.
+    async fn live_items(&self, caller: &Caller, context: &ContextRecord) -> Result<Vec<PendingItem>, ServiceError> {
         let (tenant, now) = (&caller.tenant.tenant_id, self.now());
-        let Some(id) = context.question().filter(|_| !context.is_due(now)) else { return Ok(None) };
-        let Some(item) = self.store.item(tenant, id).await? else { return Ok(None) };
-        let view = self.item_view(caller, item).await?;
-        let counts = view.item.is_open() && now < view.effective_deadline && !view.identity_changed;
-        Ok(counts.then_some(view.item))
+        let mut live = Vec::new();
+        for id in context.open_items().filter(|_| !context.is_due(now)).into_iter().flat_map(OpenItems::iter) {
+            let Some(item) = self.store.item(tenant, id).await? else { continue };
+            let view = self.item_view(caller, item).await?;
+            if view.item.is_open() && now < view.effective_deadline && !view.identity_changed {
+                live.push(view.item);
+            }
+        }
+        Ok(live)
     }
 
     async fn shown(
@@ -109,10 +109,9 @@ impl Service {
         sight: &Sight,
         redactor: &mut Redactor<'_>,
     ) -> Result<ContextShown, ServiceError> {
-        let question = self.live_question(caller, context).await?;
+        let open = self.live_items(caller, context).await?;
         let last_command = self.store.last_command(&caller.tenant.tenant_id, &context.context_id).await?;
-        let stored =
-            Stored { context, question: question.as_ref(), last_command: last_command.as_ref(), now: self.now() };
+        let stored = Stored { context, open: &open, last_command: last_command.as_ref(), now: self.now() };
         Ok(stored.shown(sight, redactor))
     }
 

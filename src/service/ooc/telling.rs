@@ -37,11 +37,11 @@ pub(super) fn active_context(shown: &ContextShown, others: usize, now: Timestamp
             draft.fill(phrase, &[&readable(value)]);
         }
     }
-    match question(shown, now, language) {
-        Some(line) => draft.line(&line),
-        None if shown.status.is_open() => draft.say(Say::NothingAsked),
-        None => {}
+    let questions = questions(shown, now, language);
+    if questions.is_empty() && shown.status.is_open() {
+        draft.say(Say::NothingAsked);
     }
+    questions.iter().for_each(|line| draft.line(line));
     if let Some(Some(command)) = &shown.last_command {
         let outcome = language.pick(wording::outcome(command.outcome));
         draft.fill(Say::LastCommand, &[command.name.as_str(), outcome]);
@@ -52,30 +52,28 @@ pub(super) fn active_context(shown: &ContextShown, others: usize, now: Timestamp
     draft.finish(false)
 }
 
-/// The open question in one sentence.
-fn question(shown: &ContextShown, now: Timestamp, language: Language) -> Option<String> {
+/// Each open item in one sentence.
+fn questions(shown: &ContextShown, now: Timestamp, language: Language) -> Vec<String> {
     let (confirmation, approval, choice) =
         (&shown.pending_confirmation, &shown.pending_approval, &shown.pending_disambiguation);
     let left = |question: &QuestionShown| question.expires_at.map(|at| span(now.seconds_until(at)));
     let count = |number: usize| number.to_string();
-    if confirmation.exists {
-        return Some(match (&confirmation.command_name, left(confirmation)) {
-            (Some(name), Some(left)) => language.fill(Say::ConfirmationOf, &[name.as_str(), &left]),
-            _ => language.say(Say::ConfirmationOpen).to_owned(),
-        });
-    }
-    if approval.exists {
-        return Some(match (&approval.role, approval.received, approval.required, left(approval)) {
+    let confirmation = confirmation.exists.then(|| match (&confirmation.command_name, left(confirmation)) {
+        (Some(name), Some(left)) => language.fill(Say::ConfirmationOf, &[name.as_str(), &left]),
+        _ => language.say(Say::ConfirmationOpen).to_owned(),
+    });
+    let choice = choice.exists.then(|| match (choice.options, left(choice)) {
+        (Some(options), Some(left)) => language.fill(Say::ChoiceOf, &[&count(options), &left]),
+        _ => language.say(Say::ChoiceOpen).to_owned(),
+    });
+    let approval =
+        approval.exists.then(|| match (&approval.role, approval.received, approval.required, left(approval)) {
             (Some(role), Some(received), Some(required), Some(left)) => {
                 language.fill(Say::ApprovalOf, &[role, &count(received), &required.to_string(), &left])
             }
             _ => language.say(Say::ApprovalOpen).to_owned(),
         });
-    }
-    choice.exists.then(|| match (choice.options, left(choice)) {
-        (Some(options), Some(left)) => language.fill(Say::ChoiceOf, &[&count(options), &left]),
-        _ => language.say(Say::ChoiceOpen).to_owned(),
-    })
+    [confirmation, choice, approval].into_iter().flatten().collect()
 }
 
 pub(super) fn list(
@@ -98,33 +96,36 @@ pub(super) fn list(
     let count = if more { language.fill(Say::AtLeast, &[&count]) } else { count };
     draft.fill(title, &[&count]);
     for shown in contexts {
-        draft.line(&list_line(shown, now, language));
+        list_lines(shown, now, language).iter().for_each(|line| draft.line(line));
     }
     draft.finish(more)
 }
 
-fn list_line(shown: &ContextShown, now: Timestamp, language: Language) -> String {
+/// A line for what a context waits for: one for each open item.
+fn list_lines(shown: &ContextShown, now: Timestamp, language: Language) -> Vec<String> {
     let subject = match &shown.active_target {
         Some(value) if !value.is_null() => readable(value),
         _ => language.say(Say::AContext).to_owned(),
     };
     if let Some(blocked) = &shown.blocked {
         let on = language.pick(wording::blocked_on(blocked.on));
-        return language.fill(Say::BlockedItem, &[&subject, on, &instant(blocked.since)]);
+        return vec![language.fill(Say::BlockedItem, &[&subject, on, &instant(blocked.since)])];
     }
     let kinds = [
         (&shown.pending_confirmation, Say::ConfirmationFor, Say::AConfirmation),
         (&shown.pending_approval, Say::ApprovalFor, Say::AnApproval),
         (&shown.pending_disambiguation, Say::AChoice, Say::AChoice),
     ];
-    let open = kinds.into_iter().find(|(question, _, _)| question.exists);
-    let Some((question, named, plain)) = open else { return language.fill(Say::At, &[&subject, ""]) };
-    let what = match &question.command_name {
-        Some(name) => language.fill(named, &[name.as_str()]),
-        None => language.say(plain).to_owned(),
+    let line = |(question, named, plain): (&QuestionShown, Say, Say)| {
+        let what = match &question.command_name {
+            Some(name) => language.fill(named, &[name.as_str()]),
+            None => language.say(plain).to_owned(),
+        };
+        let left = question.expires_at.unwrap_or(shown.expires_at);
+        language.fill(Say::PendingItem, &[&subject, &what, &span(now.seconds_until(left))])
     };
-    let left = question.expires_at.unwrap_or(shown.expires_at);
-    language.fill(Say::PendingItem, &[&subject, &what, &span(now.seconds_until(left))])
+    let lines: Vec<String> = kinds.into_iter().filter(|(question, _, _)| question.exists).map(line).collect();
+    if lines.is_empty() { vec![language.fill(Say::At, &[&subject, ""])] } else { lines }
 }
 
 pub(super) fn history(events: &[HistoryShown], more: bool, language: Language) -> String {

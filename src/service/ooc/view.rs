@@ -207,8 +207,8 @@ pub struct HistoryShown {
 /// What a context is shown from.
 pub(super) struct Stored<'a> {
     pub(super) context: &'a ContextRecord,
-    /// The open question, if an answer to it would still count.
-    pub(super) question: Option<&'a PendingItem>,
+    /// The open items to which an answer would still count.
+    pub(super) open: &'a [PendingItem],
     pub(super) last_command: Option<&'a CommandRecord>,
     pub(super) now: Timestamp,
 }
@@ -217,7 +217,7 @@ impl Stored<'_> {
     /// A question whose time is over no longer makes a context pending, written down or not.
     pub(super) fn status(&self) -> Status {
         match self.context.status_at(self.now) {
-            Status::Pending if self.question.is_none() => Status::Active,
+            Status::Pending if self.open.is_empty() => Status::Active,
             status => status,
         }
     }
@@ -278,7 +278,7 @@ impl Stored<'_> {
     }
 
     fn question(&self, kind: ItemKind, sight: &Sight) -> QuestionShown {
-        let Some(item) = self.question.filter(|item| item.kind() == kind) else { return QuestionShown::default() };
+        let Some(item) = self.open.iter().find(|item| item.kind() == kind) else { return QuestionShown::default() };
         let mut shown = QuestionShown { exists: true, ..QuestionShown::default() };
         if !sight.shows(Part::Commands) {
             return shown;

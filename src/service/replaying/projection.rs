@@ -254,7 +254,7 @@ fn lacks(world: &World, event: &Event) -> bool {
         Event::ContextTransitioned { context_id, .. } | Event::ContextSlotsChanged { context_id, .. } => {
             !contexts.contains_key(context_id)
         }
-        Event::MessageReceived { message, expires_at, passed_by } => {
+        Event::MessageReceived { message, expires_at, passed_by, .. } => {
             let context = message.context_id.as_ref().filter(|_| expires_at.is_some());
             context.is_some_and(|id| !contexts.contains_key(id))
                 || passed_by.as_ref().is_some_and(|id| !items.contains_key(id))
@@ -265,7 +265,9 @@ fn lacks(world: &World, event: &Event) -> bool {
         | Event::ItemSettled { item_id, .. } => !items.contains_key(item_id),
         Event::ItemAsked { item, .. } => !contexts.contains_key(&item.context_id),
         Event::CommandBound { command } => !contexts.contains_key(&command.context_id),
-        Event::ResultRecorded { command_id, .. } => !world.commands.contains_key(command_id),
+        Event::CommandTakenOver { command_id, .. } | Event::ResultRecorded { command_id, .. } => {
+            !world.commands.contains_key(command_id)
+        }
         Event::ContextCreated { .. }
         | Event::MessageRegistered { .. }
         | Event::FrameCaptured { .. }
@@ -282,10 +284,12 @@ pub(super) fn touches(entry: &str, table: LiveTable, kind: SpaceRowKind) -> bool
     let question = ["confirmation.", "approval.", "disambiguation."].iter().any(|prefix| entry.starts_with(prefix));
     let message = entry.starts_with("message.");
     match table {
-        LiveTable::Conversations => entry.ends_with(".requested") || entry == "message.registered",
+        LiveTable::Conversations => entry.ends_with(".requested") || message,
         LiveTable::Contexts => question || message || entry.starts_with("command.") || entry.starts_with("context."),
         LiveTable::Items | LiveTable::ItemPrompts => question || message || entry == "prompt.attached",
-        LiveTable::Commands => matches!(entry, "command.bound" | "command.result_recorded"),
+        LiveTable::Commands => {
+            matches!(entry, "command.bound" | "command.taken_over" | "command.result_recorded")
+        }
         LiveTable::Messages => message,
         LiveTable::Principals | LiveTable::PrincipalAliases | LiveTable::PrincipalRoles => {
             entry.starts_with("principal.")

@@ -102,6 +102,16 @@ pub(in crate::service) fn bind_refusal(reason: BindRefusal) -> Words {
         BindRefusal::ApprovalExpired => {
             ["the approval was too old", "la aprobación había vencido", "a aprovação havia expirado"]
         }
+        BindRefusal::ExecutionNotUnknown => [
+            "its owner still had time to report, or had reported",
+            "su dueño aún podía informar o ya había informado",
+            "seu dono ainda podia informar ou já havia informado",
+        ],
+        BindRefusal::AlreadyTakenOver => [
+            "the attempt that it would have replaced did not own it",
+            "el intento que iba a sustituir no lo tenía",
+            "a tentativa que seria substituída não o tinha",
+        ],
         BindRefusal::IdentityChanged => [
             "the identity of one who agreed had changed",
             "cambió la identidad de quien aceptó",
@@ -135,6 +145,7 @@ pub(in crate::service) fn void_reason(void: VoidReason) -> Words {
         VoidReason::ContextExpired => Reason::ContextExpired,
         VoidReason::TargetChanged => Reason::TargetChanged,
         VoidReason::IdentityChanged => Reason::IdentityChanged,
+        VoidReason::TakenBack => Reason::TakenBack,
         VoidReason::Unanswered => Reason::Unanswered,
         VoidReason::CommandEnded => Reason::CommandEnded,
     })
@@ -167,6 +178,8 @@ pub(in crate::service) fn reason(reason: Reason) -> Words {
         Reason::QuestionExpired => ["the time to answer was over", "el plazo de respuesta terminó", "o prazo de resposta acabou"],
         Reason::ContextExpired => ["the context's time was over", "el contexto había vencido", "o contexto havia expirado"],
         Reason::BindWindowClosed => ["the time to execute it was over", "el plazo de ejecución terminó", "o prazo de execução acabou"],
+        Reason::TakenBack => ["the answer was taken back", "se retiró la respuesta", "a resposta foi retirada"],
+        Reason::Postponed => ["the person asked to wait", "la persona pidió esperar", "a pessoa pediu para esperar"],
         Reason::AlreadyGranted => ["it was agreed to before", "ya se había aceptado", "já havia sido aceito"],
         Reason::AlreadyRefused => ["it was refused before", "ya se había rechazado", "já havia sido recusado"],
         Reason::AlreadySelected => ["an option was chosen before", "ya se había elegido", "já se havia escolhido"],
@@ -185,8 +198,8 @@ pub(in crate::service) fn reason(reason: Reason) -> Words {
         Reason::UnsupportedKind => ["the channel could not deliver its content", "el canal no pudo entregar su contenido", "o canal não pôde entregar o conteúdo"],
         Reason::ReactionsOff => ["policy does not accept reactions", "la política no acepta reacciones", "a política não aceita reações"],
         Reason::ReactionRemoved => ["a reaction was taken away", "se quitó una reacción", "uma reação foi retirada"],
-        Reason::EditRecorded => ["an edit changes no answer", "una edición no cambia respuestas", "uma edição não muda respostas"],
-        Reason::RevokeRecorded => ["a deletion changes no answer", "un borrado no cambia respuestas", "uma exclusão não muda respostas"],
+        Reason::EditRecorded => ["an edit adds no answer", "una edición no añade respuestas", "uma edição não acrescenta respostas"],
+        Reason::RevokeRecorded => ["a deletion adds no answer", "un borrado no añade respuestas", "uma exclusão não acrescenta respostas"],
         Reason::Erased => ["what it belonged to was erased", "se borró aquello a lo que pertenecía", "aquilo a que pertencia foi apagado"],
         Reason::IdentityNews => ["the person's identity changed", "cambió la identidad de la persona", "mudou a identidade da pessoa"],
         Reason::QuestionRegistered => ["it is a question of the system", "es una pregunta del sistema", "é uma pergunta do sistema"],
@@ -230,6 +243,7 @@ pub(in crate::service) fn event_word(kind: &str) -> Option<Words> {
         "disambiguation.expired" => ["choice expired", "elección vencida", "escolha expirada"],
         "disambiguation.voided" => ["choice void", "elección anulada", "escolha anulada"],
         "command.bound" => ["command released", "comando liberado", "comando liberado"],
+        "command.taken_over" => ["execution taken over", "ejecución asumida por otro", "execução assumida por outro"],
         "command.refused" => ["command refused", "comando denegado", "comando recusado"],
         "command.result_recorded" => ["result reported", "resultado informado", "resultado informado"],
         _ => return None,

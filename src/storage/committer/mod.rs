@@ -249,7 +249,7 @@ impl Committer {
         let mut hasher = DefaultHasher::new();
         submission.tenant.tenant_id.as_str().hash(&mut hasher);
         let needs = match &submission.request {
-            Request::Core(operation) => operation.needs(|_| Digest::from_bytes([0; 32])),
+            Request::Core(operation) => operation.needs(|_, _| Digest::from_bytes([0; 32])),
             Request::Space(operation) => stream_of(operation),
         };
         match (needs.streams.first(), &needs.context, needs.items.first(), &needs.command) {

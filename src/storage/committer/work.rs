@@ -27,7 +27,7 @@ pub(super) fn want(submission: &Submitted) -> Want {
     let key = &submission.tenant.key;
     let (needs, space) = match &submission.request {
         Request::Core(operation) => {
-            (operation.needs(|message| message_key(key, &message.channel, &message.message_id)), None)
+            (operation.needs(|channel, message_id| message_key(key, channel, message_id)), None)
         }
         Request::Space(operation) => (stream_of(operation), Some((operation.space_id.clone(), operation.needs()))),
     };

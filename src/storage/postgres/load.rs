@@ -16,7 +16,7 @@ use crate::storage::disposal::StoredMessage;
 use crate::storage::{Loaded, Row, StorageError, Want};
 
 /// The items that are wanted: open or asked last in a conversation, or named in some way.
-const ITEMS: [&str; 6] = [
+const ITEMS: [&str; 7] = [
     "SELECT i.tenant_id, i.item_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
         JOIN items AS i ON i.tenant_id = w.tenant_id AND i.conversation_id = w.id AND i.state IN ('open', 'granted')",
     "SELECT c.tenant_id, c.last_item_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
@@ -29,6 +29,9 @@ const ITEMS: [&str; 6] = [
         JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id",
     "SELECT i.tenant_id, i.item_id FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
         JOIN items AS i ON i.tenant_id = w.tenant_id AND i.command_id = w.id",
+    "SELECT i.tenant_id, i.item_id FROM unnest($24::text[], $25::bytea[]) AS w (tenant_id, id)
+        JOIN messages AS m ON m.tenant_id = w.tenant_id AND m.message_key = w.id
+        JOIN items AS i ON i.tenant_id = m.tenant_id AND i.item_id = m.body::json->'verdict'->>'item_id'",
 ];
 
 /// The contexts that are wanted: open in a conversation, named, of a command, of an item.
@@ -114,6 +117,7 @@ struct Asked<'a> {
     messages: Digests<'a>,
     principals: Names<'a>,
     claims: Digests<'a>,
+    answering: Digests<'a>,
 }
 
 impl<'a> Asked<'a> {
@@ -126,6 +130,7 @@ impl<'a> Asked<'a> {
                 ItemRef::Id(id) => self.items.add((tenant, id.as_str())),
                 ItemRef::Nonce(digest) => self.nonces.add((tenant, digest.as_bytes())),
                 ItemRef::Prompt(message_id) => self.prompts.add((tenant, message_id.as_str())),
+                ItemRef::AnsweredBy(key) => self.answering.add((tenant, key.as_bytes())),
             }
         }
         needs.command.iter().for_each(|id| self.commands.add((tenant, id.as_str())));
@@ -144,7 +149,8 @@ impl<'a> Asked<'a> {
     fn statement(&self) -> String {
         let (conversations, commands) = (!self.conversations.is_empty(), !self.commands.is_empty());
         let named = [!self.items.is_empty(), !self.nonces.is_empty(), !self.prompts.is_empty(), commands];
-        let items = [conversations, conversations, named[0], named[1], named[2], named[3]];
+        let answering = !self.answering.is_empty();
+        let items = [conversations, conversations, named[0], named[1], named[2], named[3], answering];
         let items = joined(&paired(items, ITEMS), "\n    UNION ");
         let contexts = [conversations, !self.contexts.is_empty(), commands, items.is_some()];
         let contexts = joined(&paired(contexts, CONTEXTS), "\n    UNION ");
@@ -182,7 +188,7 @@ impl<'a> Asked<'a> {
         let query = self.contexts.bind(self.conversations.bind(self.heads.bind(query)));
         let query = self.prompts.bind(self.nonces.bind(self.items.bind(query)));
         let query = self.messages.bind(self.idempotency_keys.bind(self.commands.bind(query)));
-        session.rows(self.claims.bind(self.principals.bind(query))).await
+        session.rows(self.answering.bind(self.claims.bind(self.principals.bind(query)))).await
     }
 }
 

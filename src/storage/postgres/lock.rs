@@ -16,7 +16,7 @@ use crate::storage::{Locking, StorageError, Want};
 
 /// Where contexts, items, nonces, prompts and commands belong that were named without saying which conversation. What
 /// belongs where never changes, so that needs no lock.
-const LOCATED: [&str; 5] = [
+const LOCATED: [&str; 6] = [
     "SELECT w.position, c.tenant_id, c.conversation_id
         FROM unnest($4::int4[], $5::text[], $6::text[]) AS w (position, tenant_id, id)
         JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.id",
@@ -24,8 +24,8 @@ const LOCATED: [&str; 5] = [
         FROM unnest($7::int4[], $8::text[], $9::text[]) AS w (position, tenant_id, id)
         JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.id",
     "SELECT w.position, i.tenant_id, i.conversation_id
-        FROM unnest($10::int4[], $11::text[], $12::bytea[]) AS w (position, tenant_id, nonce)
-        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.nonce_digest = w.nonce",
+        FROM unnest($10::int4[], $11::text[], $12::bytea[]) AS w (position, tenant_id, digest)
+        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.nonce_digest = w.digest",
     "SELECT w.position, i.tenant_id, i.conversation_id
         FROM unnest($13::int4[], $14::text[], $15::text[]) AS w (position, tenant_id, id)
         JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id
@@ -33,6 +33,10 @@ const LOCATED: [&str; 5] = [
     "SELECT w.position, c.tenant_id, c.conversation_id
         FROM unnest($16::int4[], $17::text[], $18::text[]) AS w (position, tenant_id, id)
         JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id",
+    "SELECT w.position, i.tenant_id, i.conversation_id
+        FROM unnest($19::int4[], $20::text[], $21::bytea[]) AS w (position, tenant_id, digest)
+        JOIN messages AS m ON m.tenant_id = w.tenant_id AND m.message_key = w.digest
+        JOIN items AS i ON i.tenant_id = m.tenant_id AND i.item_id = m.body::json->'verdict'->>'item_id'",
 ];
 
 const NAMED: &str = "
@@ -95,7 +99,7 @@ const ATTEMPTS: u32 = 3;
 
 columns!(Heads { tenant_id: &'a str, kind: &'a str, key: &'a str });
 columns!(Named { position: i32, tenant_id: &'a str, id: &'a str });
-columns!(Nonces { position: i32, tenant_id: &'a str, nonce: &'a [u8] });
+columns!(Digests { position: i32, tenant_id: &'a str, digest: &'a [u8] });
 
 /// Locks the heads of all streams that the wants need. The answer has the streams of each want, or `None` where one
 /// of them is held elsewhere; and whatever shares a stream with such a want and comes after it is left out as well,
@@ -150,7 +154,7 @@ fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
     let mut named = BTreeSet::new();
     let (mut contexts, mut items, mut prompts, mut commands) =
         (Named::default(), Named::default(), Named::default(), Named::default());
-    let mut nonces = Nonces::default();
+    let (mut nonces, mut answering) = (Digests::default(), Digests::default());
     for (position, want) in (0_i32..).zip(wants) {
         let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
         named.extend(needs.streams.iter().map(|key| (tenant, key.kind(), key.key())));
@@ -160,6 +164,7 @@ fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
                 ItemRef::Id(id) => items.add((position, tenant, id.as_str())),
                 ItemRef::Nonce(digest) => nonces.add((position, tenant, digest.as_bytes())),
                 ItemRef::Prompt(message_id) => prompts.add((position, tenant, message_id.as_str())),
+                ItemRef::AnsweredBy(key) => answering.add((position, tenant, key.as_bytes())),
             }
         }
         let locked = needs.command.iter().filter(|_| needs.lock_command);
@@ -170,11 +175,13 @@ fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
         heads.add(name);
     }
     let named = [&contexts, &items].map(|names| !names.is_empty());
-    let named = [named[0], named[1], !nonces.is_empty(), !prompts.is_empty(), !commands.is_empty()];
-    let parts: [(bool, &str); 5] = std::array::from_fn(|at| (named[at], LOCATED[at]));
+    let named =
+        [named[0], named[1], !nonces.is_empty(), !prompts.is_empty(), !commands.is_empty(), !answering.is_empty()];
+    let parts: [(bool, &str); 6] = std::array::from_fn(|at| (named[at], LOCATED[at]));
     let located = joined(&parts, "\n    UNION ALL ");
     let query = sqlx::query(AssertSqlSafe(assembled(located.as_deref(), locking)));
-    commands.bind(prompts.bind(nonces.bind(items.bind(contexts.bind(heads.bind(query))))))
+    let query = nonces.bind(items.bind(contexts.bind(heads.bind(query))));
+    answering.bind(commands.bind(prompts.bind(query)))
 }
 
 /// A row: of a want's conversation if it has a position, of a held head otherwise.

@@ -30,7 +30,11 @@ const LOCATE: &str = "
         CROSS JOIN items AS i ON i.tenant_id = p.tenant_id AND i.item_id = p.item_id
     UNION ALL
     SELECT w.value->>0, c.conversation_id FROM json_each(?5) AS w
-        CROSS JOIN commands AS c ON c.tenant_id = w.value->>1 AND c.command_id = w.value->>2";
+        CROSS JOIN commands AS c ON c.tenant_id = w.value->>1 AND c.command_id = w.value->>2
+    UNION ALL
+    SELECT w.value->>0, i.conversation_id FROM json_each(?6) AS w
+        CROSS JOIN messages AS m ON m.tenant_id = w.value->>1 AND m.message_key = unhex(w.value->>2)
+        CROSS JOIN items AS i ON i.tenant_id = m.tenant_id AND i.item_id = m.body->'$.verdict'->>'item_id'";
 
 /// Everything that decisions of a batch may look at, in one statement: the database is asked once per batch.
 ///
@@ -56,6 +60,9 @@ const LOAD: &str = "
         UNION
         SELECT i.tenant_id, i.item_id FROM json_each(?7) AS w
             CROSS JOIN items AS i ON i.tenant_id = w.value->>0 AND i.command_id = w.value->>1
+        UNION
+        SELECT m.tenant_id, m.body->'$.verdict'->>'item_id' FROM json_each(?12) AS w
+            CROSS JOIN messages AS m ON m.tenant_id = w.value->>0 AND m.message_key = unhex(w.value->>1)
     ), wanted_contexts (tenant_id, context_id) AS (
         SELECT c.tenant_id, c.context_id FROM json_each(?2) AS w
             CROSS JOIN contexts AS c ON c.tenant_id = w.value->>0 AND c.conversation_id = w.value->>1
@@ -135,7 +142,7 @@ impl<const N: usize> Lists<N> {
 /// Finds the streams of each want and loads what they name.
 pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Loaded, StorageError> {
     let streams = locate(connection, wants).await?;
-    let mut lists = Lists::<11>::new();
+    let mut lists = Lists::<12>::new();
     let mut conversations = BTreeSet::new();
     let mut keys = BTreeSet::new();
     for (want, streams) in wants.iter().zip(&streams) {
@@ -161,7 +168,7 @@ pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> R
     Ok(loaded)
 }
 
-fn name(lists: &mut Lists<11>, want: &Want) {
+fn name(lists: &mut Lists<12>, want: &Want) {
     let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
     needs.context.iter().for_each(|id| lists.add(3, &(tenant, id)));
     for item in needs.items.iter().chain(&needs.seen) {
@@ -169,6 +176,7 @@ fn name(lists: &mut Lists<11>, want: &Want) {
             ItemRef::Id(id) => lists.add(4, &(tenant, id)),
             ItemRef::Nonce(digest) => lists.add(5, &(tenant, digest)),
             ItemRef::Prompt(message_id) => lists.add(6, &(tenant, message_id)),
+            ItemRef::AnsweredBy(key) => lists.add(12, &(tenant, key)),
         }
     }
     needs.command.iter().for_each(|id| lists.add(7, &(tenant, id)));
@@ -181,7 +189,7 @@ fn name(lists: &mut Lists<11>, want: &Want) {
 /// The streams that each want needs; a name that nothing answers to adds none.
 async fn locate(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Vec<Vec<StreamKey>>, StorageError> {
     let mut streams: Vec<Vec<StreamKey>> = wants.iter().map(|want| want.needs.streams.clone()).collect();
-    let mut lists = Lists::<5>::new();
+    let mut lists = Lists::<6>::new();
     for (position, want) in wants.iter().enumerate() {
         let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
         needs.context.iter().for_each(|id| lists.add(1, &(position, tenant, id)));
@@ -190,6 +198,7 @@ async fn locate(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Vec
                 ItemRef::Id(id) => lists.add(2, &(position, tenant, id)),
                 ItemRef::Nonce(digest) => lists.add(3, &(position, tenant, digest)),
                 ItemRef::Prompt(message_id) => lists.add(4, &(position, tenant, message_id)),
+                ItemRef::AnsweredBy(key) => lists.add(6, &(position, tenant, key)),
             }
         }
         let named = needs.command.iter().filter(|_| needs.lock_command);

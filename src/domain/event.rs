@@ -82,6 +82,8 @@ pub enum BindRefusal {
     CommandConflict,
     /// Its idempotency key belongs to another command.
     IdempotencyKeyTaken,
+    /// Its attempt belongs to another command.
+    AttemptReused,
     /// No confirmation that counts.
     ConfirmationRequired,
     /// The confirmation's time is over.

@@ -230,6 +230,7 @@ fn status_of(refusal: &Refusal) -> StatusCode {
         | Refusal::TargetMismatch
         | Refusal::AlreadyBound
         | Refusal::CommandConflict
+        | Refusal::AttemptIdReused
         | Refusal::TooManyResults => StatusCode::CONFLICT,
         Refusal::RevisionMismatch { .. } => StatusCode::PRECONDITION_FAILED,
         Refusal::Slot { problem: SlotError::NotForAgents, .. }

@@ -33,6 +33,7 @@ impl Operation {
                 context: Some(request.context_id.clone()),
                 command: Some(request.command.command_id.clone()),
                 idempotency_key: Some(request.command.idempotency_key.clone()),
+                attempt: Some(request.attempt_id.clone()),
                 messages: request.message_ids.iter().map(|(_, key)| *key).collect(),
                 ..Needs::default()
             },

@@ -286,6 +286,7 @@ pub(super) fn touches(entry: &str, table: LiveTable, kind: SpaceRowKind) -> bool
         LiveTable::Contexts => question || message || entry.starts_with("command.") || entry.starts_with("context."),
         LiveTable::Items | LiveTable::ItemPrompts => question || message || entry == "prompt.attached",
         LiveTable::Commands => matches!(entry, "command.bound" | "command.result_recorded"),
+        LiveTable::CommandAttempts => entry == "command.bound",
         LiveTable::Messages => message,
         LiveTable::Principals | LiveTable::PrincipalAliases | LiveTable::PrincipalRoles => {
             entry.starts_with("principal.")

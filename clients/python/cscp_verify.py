@@ -381,7 +381,7 @@ def tells_payload(artifact, payload):
             and tells(artifact.get("data") if isinstance(artifact, dict) else None, event)
             and (key is NOTHING or says(event, "idempotency_key", key))
             and (not isinstance(reference, dict)
-                 or all(says(event, n, v) or says(event, "context_" + n, v) for n, v in reference.items())))
+                 or all(says(payload, n, v) or says(payload, "context_" + n, v) for n, v in reference.items())))
 
 
 def tells_content(artifact):

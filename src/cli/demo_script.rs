@@ -91,7 +91,7 @@ impl Play<'_> {
     /// One try to bind; returns status and body.
     async fn bind(&self, attempt: &str, command: &str, name: &str, target: &Value) -> Result<(u16, Value), Failure> {
         let body = json!({
-            "attempt_id": attempt, "command_id": command, "name": name, "idempotency_key": format!("key-{command}"),
+            "attempt_id": format!("{attempt}-{command}"), "command_id": command, "name": name, "idempotency_key": format!("key-{command}"),
             "target": target, "envelope": {"command_id": command, "args": target},
             "message_ids": [format!("wamid.in.{}", self.messages)],
         });

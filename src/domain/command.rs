@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::canonical::Digest;
-use super::frame::CitedPack;
+use super::frame::{CitedPack, FrameRef};
 use super::id::{
     AttemptId, CommandId, CommandName, ContextFrameId, ContextId, ConversationId, CorrelationId, IdempotencyKey,
     ItemId, MessageId, PrincipalId,
@@ -213,6 +213,17 @@ impl CommandRecord {
     #[must_use]
     pub fn may_execute(&self, attempt_id: &AttemptId, now: Timestamp) -> bool {
         self.attempt_id == *attempt_id && self.execution_state(now) == ExecutionState::Executing
+    }
+
+    /// The context that it was bound with.
+    #[must_use]
+    pub fn frame_ref(&self) -> FrameRef {
+        FrameRef {
+            context_id: self.context_id.clone(),
+            context_frame_id: self.context_frame_id.clone(),
+            context_hash: self.context_hash.clone(),
+            expires_at: self.context_expires_at,
+        }
     }
 
     /// Whether this attempt owns the execution, or owned it.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::canonical::Digest;
 use super::command::{CommandRecord, CommandResult};
 use super::context::{ContextRecord, State};
-use super::frame::ContextFrame;
+use super::frame::{ContextFrame, FrameRef};
 use super::id::{
     AttemptId, CommandId, ContextId, ConversationId, CorrelationId, FactUid, ItemId, ItemKind, MessageId, PrincipalId,
     ReadingId, SpaceId,
@@ -82,6 +82,8 @@ pub enum BindRefusal {
     CommandConflict,
     /// Its idempotency key belongs to another command.
     IdempotencyKeyTaken,
+    /// Its attempt belongs to another command.
+    AttemptReused,
     /// No confirmation that counts.
     ConfirmationRequired,
     /// The confirmation's time is over.
@@ -257,6 +259,9 @@ pub enum Event {
         attempt_id: AttemptId,
         /// Until when the new owner has to report.
         report_by: Timestamp,
+        /// The context that the command was bound with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        frame: Option<FrameRef>,
     },
     /// A binding or a take-over was refused.
     CommandRefused {
@@ -275,6 +280,9 @@ pub enum Event {
         command_id: CommandId,
         /// The report.
         result: CommandResult,
+        /// The context that the command was bound with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        frame: Option<FrameRef>,
         /// Its copy in the context's slots, where policy stores one and the context is open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slot: Option<Value>,

@@ -12,6 +12,19 @@ use super::policy::PolicyRef;
 use super::slots::Slots;
 use super::time::Timestamp;
 
+/// What points to a frozen context, as it goes into a command envelope and into evidence (RFC-WF-0034 IX).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameRef {
+    /// The context.
+    pub context_id: ContextId,
+    /// Its frozen form.
+    pub context_frame_id: ContextFrameId,
+    /// The hash of that form.
+    pub context_hash: String,
+    /// The context's deadline when it was frozen.
+    pub expires_at: Timestamp,
+}
+
 /// The context pack that a command was formed from: what a model was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitedPack {

@@ -390,6 +390,8 @@ pub struct Needs {
     pub lock_command: bool,
     /// A command to load by its idempotency key.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// An attempt to look up: which command it was made for.
+    pub attempt: Option<AttemptId>,
     /// Messages to load, by dedupe key.
     pub messages: Vec<Digest>,
     /// Principals to load.

@@ -112,6 +112,8 @@ pub enum Refusal {
     UnknownAttempt,
     #[error("this command, attempt or idempotency key was bound with other content; do not execute it")]
     CommandConflict,
+    #[error("this attempt_id was used for another command; make a new random one for each command")]
+    AttemptIdReused,
     #[error("this command has as many results as are kept")]
     TooManyResults,
     #[error("an agent's credential proposes; it may not do this")]

@@ -54,13 +54,21 @@ pub struct Touched {
     pub contexts: BTreeSet<ContextId>,
     /// Pending items.
     pub items: BTreeSet<ItemId>,
+    /// Pending items among them that were not there before.
+    pub new_items: BTreeSet<ItemId>,
+    /// Messages that have become prompts, with the items that they asked.
+    pub prompts: BTreeMap<MessageId, ItemId>,
     /// Commands.
     pub commands: BTreeSet<CommandId>,
-    /// Messages, by dedupe key.
+    /// Commands among them that were not there before.
+    pub new_commands: BTreeSet<CommandId>,
+    /// Attempts that have bound a command.
+    pub attempts: BTreeSet<AttemptId>,
+    /// Messages, by dedupe key. A message is never changed, so all of them are new.
     pub messages: BTreeSet<Digest>,
     /// Principals.
     pub principals: BTreeSet<PrincipalId>,
-    /// Frames.
+    /// Frames. A frame is never changed, so all of them are new.
     pub frames: BTreeSet<ContextFrameId>,
 }
 
@@ -79,6 +87,8 @@ pub struct World {
     pub items: BTreeMap<ItemId, PendingItem>,
     /// Commands named by id or idempotency key.
     pub commands: BTreeMap<CommandId, CommandRecord>,
+    /// Attempts named, and the command that each was made for.
+    pub attempts: BTreeMap<AttemptId, CommandId>,
     /// Messages named, by dedupe key.
     pub messages: BTreeMap<Digest, MessageRecord>,
     /// Messages named that were erased: only their dedupe key is left.
@@ -102,6 +112,7 @@ impl World {
             contexts: BTreeMap::new(),
             items: BTreeMap::new(),
             commands: BTreeMap::new(),
+            attempts: BTreeMap::new(),
             messages: BTreeMap::new(),
             erased_messages: BTreeSet::new(),
             principals: BTreeMap::new(),
@@ -184,12 +195,7 @@ impl World {
             }
             Event::MessageRegistered { message, question } => self.apply_registered(message, question.as_ref(), at),
             Event::ItemAsked { item, slot, heard } => self.apply_asked(item, slot.as_ref(), *heard, at),
-            Event::PromptAttached { item_id, prompt } => {
-                self.change_item(item_id, |item| match item.prompts.last_mut() {
-                    Some(last) if last.message_id.is_none() => *last = prompt.clone(),
-                    Some(_) | None => item.prompts.push(prompt.clone()),
-                });
-            }
+            Event::PromptAttached { item_id, prompt } => self.apply_prompt(item_id, prompt),
             Event::ApprovalGiven { item_id, decision } => {
                 self.change_item(item_id, |item| add_approval(item, decision));
             }
@@ -205,13 +211,12 @@ impl World {
                 self.change_context(&command.context_id, at, |context| {
                     context.trace.last_command_id = Some(command.command_id.clone());
                 });
-                self.touched.commands.insert(command.command_id.clone());
-                self.commands.insert(command.command_id.clone(), command.clone());
+                self.keep_command(command);
             }
-            Event::CommandTakenOver { command_id, replaces, attempt_id, report_by } => {
+            Event::CommandTakenOver { command_id, replaces, attempt_id, report_by, .. } => {
                 self.apply_taken_over(command_id, replaces, attempt_id, *report_by, at);
             }
-            Event::ResultRecorded { command_id, result, slot } => {
+            Event::ResultRecorded { command_id, result, slot, .. } => {
                 self.apply_result(command_id, result, slot.as_ref(), at);
             }
             Event::PrincipalChanged { principal, .. } => {
@@ -219,6 +224,25 @@ impl World {
                 self.principals.insert(principal.principal_id.clone(), principal.clone());
             }
             Event::CommandRefused { .. } | Event::DecisionRefused { .. } | Event::ReadRecorded { .. } => {}
+        }
+    }
+
+    fn keep_command(&mut self, command: &CommandRecord) {
+        self.touched.commands.insert(command.command_id.clone());
+        self.touched.new_commands.insert(command.command_id.clone());
+        self.touched.attempts.insert(command.attempt_id.clone());
+        // What earlier versions bound with an attempt that had another command already changes nothing about the first.
+        self.attempts.entry(command.attempt_id.clone()).or_insert_with(|| command.command_id.clone());
+        self.commands.insert(command.command_id.clone(), command.clone());
+    }
+
+    fn apply_prompt(&mut self, item_id: &ItemId, prompt: &Prompt) {
+        self.change_item(item_id, |item| match item.prompts.last_mut() {
+            Some(last) if last.message_id.is_none() => *last = prompt.clone(),
+            Some(_) | None => item.prompts.push(prompt.clone()),
+        });
+        if let Some(message_id) = &prompt.message_id {
+            self.touched.prompts.insert(message_id.clone(), item_id.clone());
         }
     }
 
@@ -232,6 +256,7 @@ impl World {
             });
         }
         self.touched.items.insert(item.item_id.clone());
+        self.touched.new_items.insert(item.item_id.clone());
         self.items.insert(item.item_id.clone(), item.clone());
     }
 
@@ -286,6 +311,8 @@ impl World {
         replaced.push(ReplacedAttempt { attempt_id: replaces.clone(), replaced_at: at });
         command.execution = Execution { since: at, report_by, results_before: command.results.len(), replaced };
         command.attempt_id = attempt_id.clone();
+        self.attempts.entry(attempt_id.clone()).or_insert_with(|| command_id.clone());
+        self.touched.attempts.insert(attempt_id.clone());
         self.touched.commands.insert(command_id.clone());
     }
 

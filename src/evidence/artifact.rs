@@ -54,7 +54,9 @@ fn add_payload(members: &mut Map<String, Value>, payload: &Payload) {
         members.insert("idempotency_key".to_owned(), json!(idempotency_key));
     }
     members.insert("data".to_owned(), data);
-    if let Some(reference) = payload.event.core().and_then(context_ref) {
+    let of_event = payload.event.core().and_then(context_ref);
+    let of_about = || payload.about.context_id.as_ref().map(|context_id| json!({"context_id": context_id}));
+    if let Some(reference) = of_event.or_else(of_about) {
         members.insert("extensions".to_owned(), json!({"context_ref": reference}));
     }
 }
@@ -67,7 +69,7 @@ fn idempotency_key(event: &Event) -> Option<&str> {
     }
 }
 
-/// `context_ref` as RFC-WF-0034 IX describes it.
+/// `context_ref` as RFC-WF-0034 IX describes it, where the event says more of the context than which one it is about.
 fn context_ref(event: &Event) -> Option<Value> {
     match event {
         Event::CommandBound { command } => Some(json!({
@@ -78,15 +80,14 @@ fn context_ref(event: &Event) -> Option<Value> {
             "context_id": frame.context_id, "context_frame_id": frame.context_frame_id,
             "context_hash": context_hash, "expires_at": frame.expires_at,
         })),
+        Event::ResultRecorded { frame: Some(frame), .. } | Event::CommandTakenOver { frame: Some(frame), .. } => {
+            serde_json::to_value(frame).ok()
+        }
         Event::ContextCreated { context } => {
             Some(json!({"context_id": context.context_id, "expires_at": context.expires_at}))
         }
         Event::ContextTransitioned { context_id, expires_at, .. } => {
             Some(json!({"context_id": context_id, "expires_at": expires_at}))
-        }
-        Event::ItemAsked { item, .. } => Some(json!({"context_id": item.context_id})),
-        Event::ContextSlotsChanged { context_id, .. } | Event::CommandRefused { context_id, .. } => {
-            Some(json!({"context_id": context_id}))
         }
         _ => None,
     }

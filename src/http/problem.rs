@@ -236,6 +236,7 @@ fn status_of(refusal: &Refusal) -> StatusCode {
         | Refusal::AlreadyTakenOver
         | Refusal::UnknownAttempt
         | Refusal::CommandConflict
+        | Refusal::AttemptIdReused
         | Refusal::TooManyResults => StatusCode::CONFLICT,
         Refusal::RevisionMismatch { .. } => StatusCode::PRECONDITION_FAILED,
         Refusal::Slot { problem: SlotError::NotForAgents, .. }

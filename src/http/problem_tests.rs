@@ -55,6 +55,7 @@ fn refusals() -> Vec<Refusal> {
         Refusal::TargetMismatch,
         Refusal::AlreadyBound,
         Refusal::CommandConflict,
+        Refusal::AttemptIdReused,
         Refusal::TooManyResults,
         Refusal::NotForAgents,
         Refusal::LimitExceeded { limit: text() },

@@ -2,7 +2,7 @@
 
 use super::ooc::RedactionShown;
 use super::{Caller, Service, ServiceError};
-use crate::domain::command::CommandRecord;
+use crate::domain::command::{CommandRecord, ExecutionState};
 use crate::domain::context::{ContextRecord, OpenItems};
 use crate::domain::decide::{at_present, result_copy, slot_copy};
 use crate::domain::id::{CommandId, ContextId, ItemId};
@@ -13,7 +13,7 @@ use crate::domain::principal::Principal;
 use crate::domain::slots::{LAST_RESULT, pending_slot};
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
-use crate::storage::{ApprovalQuery, ContextQuery, Page, PrincipalQuery, Scope};
+use crate::storage::{ApprovalQuery, ContextQuery, Page, Position, PrincipalQuery, Scope, UnreportedQuery};
 
 /// A context record with what is worked out when it is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -181,6 +181,31 @@ impl Service {
         let mut command = found.ok_or(ServiceError::NotFound("command"))?;
         self.cover_command(caller, &mut command);
         Ok(command)
+    }
+
+    /// Commands that were bound and not reported on, the one first that has waited longest: those whose owners have time
+    /// left, those that are unknown, or both.
+    pub async fn unreported(
+        &self,
+        caller: &Caller,
+        wanted: Option<ExecutionState>,
+        after: Option<Position>,
+        limit: u32,
+    ) -> Result<Page<CommandRecord>, ServiceError> {
+        caller.require(Scope::ContextRead)?;
+        let now = self.now();
+        let query = UnreportedQuery {
+            conversation_id: None,
+            unknown_at: wanted.filter(|state| *state == ExecutionState::Unknown).map(|_| now),
+            executing_at: wanted.filter(|state| *state == ExecutionState::Executing).map(|_| now),
+            after,
+            limit,
+        };
+        let mut page = self.store.unreported(&caller.tenant.tenant_id, &query).await?;
+        for command in &mut page.items {
+            self.cover_command(caller, command);
+        }
+        Ok(page)
     }
 
     /// Principals. What they are called elsewhere is for those who keep them.

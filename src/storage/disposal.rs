@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use serde::Deserialize;
 
-use super::{Locking, Row, SpaceRowKind, StorageError, Store, Transaction, Want, Writes};
+use super::{Locking, Row, SpaceRowKind, StorageError, Store, Transaction, Want, Writes, rows};
 use crate::domain::canonical::Digest;
 use crate::domain::disposal::{DisposalEvent, ErasedRange};
 use crate::domain::event::{About, Recorded, StreamKey};
@@ -23,7 +23,7 @@ use crate::domain::policy::PolicyRef;
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::{StreamHead, append};
 
-/// How many rows of each kind went: `payloads`, `contexts`, `items`, `prompts`, `commands`, `frames`, `conversations`,
+/// How many rows of each kind went: `payloads`, `contexts`, `items`, `prompts`, `commands`, `attempts`, `frames`, `conversations`,
 /// `messages`, `claims`, `principals`, `aliases`, `roles`, `space_records`, `tombstones`, `streams`.
 pub type Counts = BTreeMap<&'static str, u64>;
 
@@ -42,7 +42,7 @@ pub struct Disposal {
     pub contexts: Vec<ContextId>,
     /// Pending items, with their prompts and nonces.
     pub items: Vec<ItemId>,
-    /// Commands.
+    /// Commands, with their attempts.
     pub commands: Vec<CommandId>,
     /// Frames. The payload of the entry that captured a frame has to go with it: an entry whose frame is gone does not
     /// verify.
@@ -67,10 +67,11 @@ pub struct Disposal {
 
 impl Disposal {
     /// Rows that are named by one text or digest, with the word for their kind.
-    pub(in crate::storage) fn named(&self) -> [(&'static str, Vec<&str>); 8] {
+    pub(in crate::storage) fn named(&self) -> [(&'static str, Vec<&str>); 9] {
         [
-            // Prompts are found by their items, so they go first.
+            // Prompts are found by their items and attempts by their commands, so they go first.
             ("prompts", self.items.iter().map(ItemId::as_str).collect()),
+            ("attempts", self.commands.iter().map(CommandId::as_str).collect()),
             ("contexts", self.contexts.iter().map(ContextId::as_str).collect()),
             ("items", self.items.iter().map(ItemId::as_str).collect()),
             ("commands", self.commands.iter().map(CommandId::as_str).collect()),
@@ -248,6 +249,14 @@ impl Disposing {
     /// Erases; says how many rows of each kind were there. What is to be recorded is up to the caller.
     pub async fn erase(&mut self, disposal: &Disposal) -> Result<Counts, StorageError> {
         self.transaction.dispose(&self.tenant_id, disposal).await
+    }
+
+    /// Writes a row that is erased here anew, without a name, when this is committed; with it what leads to it. It stays
+    /// away if another row has what stands in the place of the name.
+    pub fn rewrite(&mut self, row: Row) {
+        let leading = rows::leading_to(&row);
+        let rows = std::iter::once(row).chain(leading).map(|row| (self.tenant_id.clone(), row));
+        self.writes.rewritten.extend(rows);
     }
 
     /// Writes rows in another form when this is committed.

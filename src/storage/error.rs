@@ -6,10 +6,11 @@ pub enum StorageError {
     /// It does not answer, is full, or is busy: try again later.
     #[error("the database is unavailable: {0}")]
     Unavailable(String),
-    /// Another process holds what is needed, or did when the database broke a deadlock: nothing was written; repeat it.
+    /// Another process holds what is needed, and did so for too long: nothing was written; repeat it.
     #[error("another process holds the lock")]
     Contended,
-    /// Another process wrote the same row first: nothing was written; repeat it, and it will be seen.
+    /// Another process wrote the same row first, or went on when the database broke a deadlock: nothing was written;
+    /// repeat it, and what the other one wrote will be seen.
     #[error("another process wrote the same row first")]
     Conflict,
     /// A row cannot be what it says: the database was changed by other hands or by another version.

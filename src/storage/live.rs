@@ -22,6 +22,7 @@ pub enum LiveTable {
     Items,
     ItemPrompts,
     Commands,
+    CommandAttempts,
     Messages,
     Principals,
     PrincipalAliases,
@@ -40,6 +41,7 @@ impl LiveTable {
             Self::Items => "items",
             Self::ItemPrompts => "item_prompts",
             Self::Commands => "commands",
+            Self::CommandAttempts => "command_attempts",
             Self::Messages => "messages",
             Self::Principals => "principals",
             Self::PrincipalAliases => "principal_aliases",
@@ -52,12 +54,13 @@ impl LiveTable {
     /// The table of this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        const ALL: [LiveTable; 11] = [
+        const ALL: [LiveTable; 12] = [
             LiveTable::Conversations,
             LiveTable::Contexts,
             LiveTable::Items,
             LiveTable::ItemPrompts,
             LiveTable::Commands,
+            LiveTable::CommandAttempts,
             LiveTable::Messages,
             LiveTable::Principals,
             LiveTable::PrincipalAliases,
@@ -172,6 +175,14 @@ impl LiveRow {
                 });
                 Self::expected(LiveTable::Frames, frame.context_frame_id.as_str(), columns, stored)
             }
+            Row::Attempt(attempt_id, command_id) => {
+                let columns = serde_json::json!({"command_id": command_id});
+                Self::expected(LiveTable::CommandAttempts, attempt_id.as_str(), columns, &Value::Null)
+            }
+            Row::Prompt(message_id, item_id) => {
+                let columns = serde_json::json!({"item_id": item_id});
+                Self::expected(LiveTable::ItemPrompts, message_id.as_str(), columns, &Value::Null)
+            }
         }
     }
 
@@ -186,13 +197,6 @@ impl LiveRow {
         let id = format!("{}/{}", row.kind().as_str(), row.id());
         let body = serde_json::from_str(&row.body()).unwrap_or_default();
         Self { table: LiveTable::SpaceRecords, id, columns, body }
-    }
-
-    /// The row that makes a quoted message lead to its item.
-    #[must_use]
-    pub fn of_prompt(message_id: &str, item_id: &str) -> Self {
-        let columns = serde_json::json!({"item_id": item_id});
-        Self { table: LiveTable::ItemPrompts, id: message_id.to_owned(), columns, body: Value::Null }
     }
 }
 

@@ -26,7 +26,9 @@ pub use disposal::{Counts, Disposal, DisposalStore, Disposing, HoldSet, count_ki
 pub use error::StorageError;
 pub use live::{LiveRow, LiveStore, LiveTable, Maker};
 pub use logged::LoggedStore;
-pub use query::{ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery};
+pub use query::{
+    ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery, UnreportedQuery,
+};
 pub use record::{ApiKey, PolicySet, PolicyVersion, Scope, StoredClaim, Tenant};
 pub use request::{Answered, Refused};
 pub use retention::{Aged, AgedQuery, AgedRecords, CapturedFrame, WholeContext};
@@ -125,6 +127,12 @@ pub trait Store: TreeStore + LoggedStore + LiveStore + DisposalStore + AgedRecor
     async fn approvals(&self, tenant_id: &TenantId, query: &ApprovalQuery) -> Result<Page<PendingItem>, StorageError>;
     /// A command.
     async fn command(&self, tenant_id: &TenantId, id: &CommandId) -> Result<Option<CommandRecord>, StorageError>;
+    /// Commands that were bound and not reported on, the one first that has waited longest.
+    async fn unreported(
+        &self,
+        tenant_id: &TenantId,
+        query: &UnreportedQuery,
+    ) -> Result<Page<CommandRecord>, StorageError>;
     /// The command of a context that was reported on or bound last.
     async fn last_command(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<CommandRecord>, StorageError>;
     /// Messages by their dedupe keys, in no particular order.

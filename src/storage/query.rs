@@ -60,6 +60,21 @@ pub struct ApprovalQuery {
     pub limit: u32,
 }
 
+/// Which commands that were bound and not reported on, by when they are or become unknown, oldest first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct UnreportedQuery {
+    /// Of this conversation.
+    pub conversation_id: Option<ConversationId>,
+    /// Only those that are unknown at this instant already.
+    pub unknown_at: Option<Timestamp>,
+    /// Only those whose owner has time to report after this instant.
+    pub executing_at: Option<Timestamp>,
+    /// Where the page begins.
+    pub after: Option<Position>,
+    /// At most so many.
+    pub limit: u32,
+}
+
 /// Which principals.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PrincipalQuery {

@@ -1,6 +1,6 @@
 //! Between rows and the world: what a load puts in, what a decision changed, what a row refers to.
 
-use super::Row;
+use super::{Row, Writes};
 use crate::domain::id::{ItemId, PrincipalId, TenantId};
 use crate::domain::item::Question;
 use crate::domain::world::World;
@@ -16,23 +16,53 @@ pub(super) fn put(world: &mut World, row: Row) {
         Row::ErasedMessage(key) => drop(world.erased_messages.insert(key)),
         Row::Principal(principal) => drop(world.principals.insert(principal.principal_id.clone(), principal)),
         Row::Frame(frame) => drop(world.frames.insert(frame.frame.context_frame_id.clone(), frame)),
+        Row::Attempt(attempt_id, command_id) => drop(world.attempts.insert(attempt_id, command_id)),
+        // Items bring their prompts along.
+        Row::Prompt(..) => {}
     }
 }
 
-/// Hands over every row that events have changed.
-pub(super) fn changed(mut world: World, mut take: impl FnMut(Row)) {
+/// Hands over every row that events have made or changed. What is made comes in the order of its names, so that two
+/// batches that make the same rows come to them in the same order.
+pub(super) fn changed(tenant_id: &TenantId, mut world: World, writes: &mut Writes) {
     let touched = std::mem::take(&mut world.touched);
+    let (made, rows) = (&mut writes.new_rows, &mut writes.rows);
+    let mut make = |row| made.push((tenant_id.clone(), row));
+    let mut change = |row| rows.push((tenant_id.clone(), row));
     for id in touched.conversations {
         if let Some(conversation) = world.conversations.remove(&id) {
-            take(Row::Conversation(id, conversation));
+            change(Row::Conversation(id, conversation));
         }
     }
-    touched.contexts.iter().filter_map(|id| world.contexts.remove(id)).map(Row::Context).for_each(&mut take);
-    touched.items.iter().filter_map(|id| world.items.remove(id)).map(Row::Item).for_each(&mut take);
-    touched.commands.iter().filter_map(|id| world.commands.remove(id)).map(Row::Command).for_each(&mut take);
-    touched.messages.iter().filter_map(|key| world.messages.remove(key)).map(Row::Message).for_each(&mut take);
-    touched.principals.iter().filter_map(|id| world.principals.remove(id)).map(Row::Principal).for_each(&mut take);
-    touched.frames.iter().filter_map(|id| world.frames.remove(id)).map(Row::Frame).for_each(&mut take);
+    touched.contexts.iter().filter_map(|id| world.contexts.remove(id)).map(Row::Context).for_each(&mut change);
+    for item in touched.items.iter().filter_map(|id| world.items.remove(id)) {
+        if touched.new_items.contains(&item.item_id) { make(Row::Item(item)) } else { change(Row::Item(item)) }
+    }
+    for command in touched.commands.iter().filter_map(|id| world.commands.remove(id)) {
+        let is_new = touched.new_commands.contains(&command.command_id);
+        if is_new { make(Row::Command(command)) } else { change(Row::Command(command)) }
+    }
+    for id in touched.attempts {
+        if let Some(command_id) = world.attempts.remove(&id) {
+            make(Row::Attempt(id, command_id));
+        }
+    }
+    touched.prompts.into_iter().map(|(id, item_id)| Row::Prompt(id, item_id)).for_each(&mut make);
+    touched.messages.iter().filter_map(|key| world.messages.remove(key)).map(Row::Message).for_each(&mut make);
+    touched.frames.iter().filter_map(|id| world.frames.remove(id)).map(Row::Frame).for_each(&mut make);
+    touched.principals.iter().filter_map(|id| world.principals.remove(id)).map(Row::Principal).for_each(&mut change);
+}
+
+/// The rows that lead to this one: the prompts of an item, the attempt of a command.
+pub(super) fn leading_to(row: &Row) -> Vec<Row> {
+    match row {
+        Row::Item(item) => {
+            let prompts = item.prompts.iter().filter_map(|prompt| prompt.message_id.clone());
+            prompts.map(|message_id| Row::Prompt(message_id, item.item_id.clone())).collect()
+        }
+        Row::Command(command) => vec![Row::Attempt(command.attempt_id.clone(), command.command_id.clone())],
+        _ => Vec::new(),
+    }
 }
 
 /// What loaded rows refer to.
@@ -59,7 +89,9 @@ pub(super) fn referred(rows: &[(TenantId, Row)]) -> Referred {
             | Row::Context(_)
             | Row::Command(_)
             | Row::Principal(_)
-            | Row::Frame(_) => {}
+            | Row::Frame(_)
+            | Row::Attempt(..)
+            | Row::Prompt(..) => {}
         }
     }
     principals.sort();

@@ -7,7 +7,9 @@ use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::event::StreamKey;
-use crate::domain::id::{ArtifactId, ConversationId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
+use crate::domain::id::{
+    ArtifactId, AttemptId, CommandId, ConversationId, ItemId, MessageId, PrincipalId, SpaceId, StreamId, TenantId,
+};
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
 use crate::domain::operation::Needs;
@@ -76,6 +78,10 @@ pub enum Row {
     ErasedMessage(Digest),
     Principal(Principal),
     Frame(StoredFrame),
+    /// Which command an attempt was made for.
+    Attempt(AttemptId, CommandId),
+    /// Which item a quoted message asked.
+    Prompt(MessageId, ItemId),
 }
 
 /// What a batch of wants found, under the locks.
@@ -94,7 +100,7 @@ pub struct Loaded {
 }
 
 /// What a batch writes, all in one transaction.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Writes {
     /// Streams seen for the first time, with the ids they get.
     pub new_streams: Vec<(TenantId, StreamKey, StreamId)>,
@@ -104,8 +110,14 @@ pub struct Writes {
     pub unnamed: Vec<(TenantId, StreamKey)>,
     /// The heads after them.
     pub heads: Vec<(TenantId, StreamKey, StreamHead)>,
-    /// Rows in their new form.
+    /// Rows that must not be there yet. Whoever finds one of them there was slower than another: nothing is written, and
+    /// [`StorageError::Conflict`] says that it has to be decided anew.
+    pub new_rows: Vec<(TenantId, Row)>,
+    /// Rows in their new form. Items and commands among them are there already: they were loaded under the locks.
     pub rows: Vec<(TenantId, Row)>,
+    /// Rows that this transaction took away and that come back without a name. One stays away if what stands in the
+    /// place of the name is taken.
+    pub rewritten: Vec<(TenantId, Row)>,
     /// Idempotency rows.
     pub claims: Vec<(TenantId, Digest, StoredClaim)>,
     /// Fact spaces to erase, before anything is written to them.
@@ -123,7 +135,12 @@ impl Writes {
     /// Whether there is nothing to write.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.rows.is_empty() && self.claims.is_empty() && self.space_rows.is_empty()
+        self.entries.is_empty()
+            && self.new_rows.is_empty()
+            && self.rows.is_empty()
+            && self.rewritten.is_empty()
+            && self.claims.is_empty()
+            && self.space_rows.is_empty()
     }
 }
 

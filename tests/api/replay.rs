@@ -153,6 +153,7 @@ async fn a_rich_history_is_what_its_rows_say() {
         (LiveTable::Items, 4),
         (LiveTable::ItemPrompts, 3),
         (LiveTable::Commands, 1),
+        (LiveTable::CommandAttempts, 1),
         (LiveTable::Messages, 8),
         (LiveTable::Principals, 1),
         (LiveTable::Frames, 1),
@@ -172,7 +173,7 @@ async fn a_rich_history_is_what_its_rows_say() {
 /// What is done to a row, and what is to be said of it: the table, how, and the place.
 type Case = (&'static str, LiveTable, &'static str, &'static str);
 
-const CASES: [Case; 26] = [
+const CASES: [Case; 28] = [
     (
         "UPDATE conversations SET body = '{}' WHERE conversation_id = 'late'",
         LiveTable::Conversations,
@@ -237,6 +238,8 @@ const CASES: [Case; 26] = [
         "changed",
         "/results/1/outcome",
     ),
+    ("UPDATE command_attempts SET command_id = 'another'", LiveTable::CommandAttempts, "changed", "command_id"),
+    ("DELETE FROM command_attempts WHERE tenant_id = 'a'", LiveTable::CommandAttempts, "missing", ""),
     (
         "UPDATE messages SET body = replace(body, '\"text\"', '\"image\"') WHERE conversation_id = 'which' AND body LIKE '%\"text\"%'",
         LiveTable::Messages,

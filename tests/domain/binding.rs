@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::harness::Stage;
 use crate::house::Pack;
+use crate::messages::{ANA, conversation, principal};
 use crate::operations::{BLOCK, CLOSE, ask, bind, cancel, moving, op, options, spec, target, with_key};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -259,6 +260,42 @@ fn an_idempotency_key_serves_one_command() {
     let decision = stage.decide(&op(bind(&context_id, other, "a-2")));
     assert_eq!(decision.result.as_ref().unwrap_err().code(), "command_conflict");
     assert_eq!(evidence(&decision), 1);
+}
+
+/// An attempt has bound `c-1`. What it may still do, by command, by who has that command, and by where it is asked.
+#[test]
+fn an_attempt_serves_one_command() {
+    for elsewhere in [false, true] {
+        for (command, bound_by, attempt, expected) in [
+            ("c-1", None, "a-1", if elsewhere { "command_conflict" } else { "replayed" }),
+            ("c-1", None, "a-2", "already_bound"),
+            ("c-2", None, "a-1", "attempt_id_reused"),
+            ("c-2", None, "a-2", "bound"),
+            ("c-2", Some("a-2"), "a-1", "already_bound"),
+            ("c-2", Some("a-2"), "a-3", "already_bound"),
+            ("c-3", Some("a-2"), "a-2", "attempt_id_reused"),
+        ] {
+            let mut stage = Stage::new(Pack::House);
+            let here = stage.greet();
+            let greeting = stage.text("hello there").in_conversation("elsewhere").op();
+            stage.done(&greeting);
+            let there =
+                stage.world.open_context(&conversation("elsewhere"), &principal(ANA)).unwrap().context_id.clone();
+            stage.done(&op(bind(&here, spec("c-1", "order.status", target()), "a-1")));
+            if let Some(bound_by) = bound_by {
+                stage.done(&op(bind(&there, spec("c-2", "order.status", target()), bound_by)));
+            }
+            let place = if elsewhere { &there } else { &here };
+            let decision = stage.decide(&op(bind(place, spec(command, "order.status", target()), attempt)));
+            let (word, is_evidence) = match &decision.result {
+                Ok(Answer::Bound { replayed: true, .. }) => ("replayed".to_owned(), false),
+                Ok(_) => ("bound".to_owned(), false),
+                Err(refusal) => (refusal.code(), true),
+            };
+            assert_eq!(word, expected, "{command} by {attempt}, elsewhere: {elsewhere}");
+            assert_eq!(evidence(&decision), usize::from(is_evidence));
+        }
+    }
 }
 
 #[test]

@@ -129,6 +129,7 @@ impl Stage {
             whole.contexts.extend(part.contexts);
             whole.items.extend(part.items);
             whole.commands.extend(part.commands);
+            whole.attempts.extend(part.attempts);
             whole.messages.extend(part.messages);
             whole.principals.extend(part.principals);
             whole.frames.extend(part.frames);

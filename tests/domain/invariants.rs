@@ -303,10 +303,12 @@ fn invariant_s4_items_move_along_the_table(step: &Step<'_>) {
     assert!(step.before.items.keys().all(|id| step.after.items.contains_key(id)), "an item vanished");
 }
 
-/// S4: one binding per command and per idempotency key; an item is spent by the command that names it.
+/// S4: one binding per command, per idempotency key and per attempt; an item is spent by the command that names it.
 fn invariant_s4_one_binding(step: &Step<'_>) {
-    let mut keys = BTreeSet::new();
+    let (mut keys, mut attempts) = (BTreeSet::new(), BTreeSet::new());
     for command in step.after.commands.values() {
+        assert!(attempts.insert(command.attempt_id.as_str()), "one attempt bound two commands");
+        assert_eq!(step.after.attempts.get(&command.attempt_id), Some(&command.command_id), "an attempt is remembered");
         assert!(keys.insert(command.idempotency_key.as_str()), "two commands with one idempotency key");
         if let Some(earlier) = step.before.commands.get(&command.command_id) {
             let mut same = command.clone();

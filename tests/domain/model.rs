@@ -121,6 +121,7 @@ fn expect_variety(tally: &Tally) {
         "refused/command_asked_elsewhere",
         "refused/already_bound",
         "refused/command_conflict",
+        "refused/attempt_id_reused",
         "refused/target_mismatch",
         "refused/confirmation_required",
         "refused/confirmation_expired",

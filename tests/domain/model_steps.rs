@@ -244,7 +244,11 @@ impl Actors {
             3 => command.raised_class = Some(pick(dice, &SafetyClass::ALL)),
             _ => {}
         }
-        let attempt = format!("{}-{}", command.command_id, dice.below(5) / 4);
+        // Some workers do not make a new attempt for each command.
+        let attempt = match dice.below(20) {
+            0 => "always-the-same".to_owned(),
+            number => format!("{}-{}", command.command_id, number / 16),
+        };
         let mut request = bind(&context_id, command, &attempt);
         if dice.once_in(3)
             && let Some(Operation::Ingest(message)) = dice.pick(&self.delivered)

@@ -244,7 +244,7 @@ impl House {
         let channel = Channel::new("whatsapp").unwrap();
         let bind = Bind {
             context_id: asked.context_id.clone(),
-            attempt_id: AttemptId::new(attempt).unwrap(),
+            attempt_id: AttemptId::new(format!("{attempt}-{command}")).unwrap(),
             command: spec(command, target),
             envelope: Envelope::Clear(json!({"move": true})),
             context_pack: None,

@@ -174,7 +174,7 @@ pub(crate) fn tap(id: &str, talk: &str, button: &str) -> Sent {
 /// One worker's try to bind the command.
 pub(crate) fn binding(context_id: &str, command: &str, attempt: &str) -> Sent {
     let body = json!({
-        "attempt_id": attempt, "command_id": command, "name": "order.cancel",
+        "attempt_id": format!("{attempt}-{command}"), "command_id": command, "name": "order.cancel",
         "idempotency_key": format!("key-{command}"), "target": {"order_id": command},
         "envelope": {"command_id": command}, "message_ids": [],
     });

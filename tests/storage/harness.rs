@@ -310,10 +310,11 @@ impl House {
         }
     }
 
+    /// One worker's try for one command.
     pub(crate) fn bind(context_id: &ContextId, command: &str, attempt: &str) -> Operation {
         Operation::Bind(Box::new(Bind {
             context_id: context_id.clone(),
-            attempt_id: AttemptId::new(attempt).unwrap(),
+            attempt_id: AttemptId::new(format!("{attempt}-{command}")).unwrap(),
             command: Self::spec(command, json!({"order_id": command})),
             envelope: Envelope::Clear(json!({"command": command})),
             context_pack: None,

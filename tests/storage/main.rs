@@ -1,6 +1,8 @@
 //! The storage contract: what every database behind the port has to do, run against each of them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod claims;
+mod claims_course;
 mod contract;
 mod deadlines;
 mod disposal;
@@ -16,6 +18,7 @@ mod leg;
 mod locking;
 mod log;
 mod meddled;
+mod passing;
 #[path = "../postgres/place.rs"]
 mod place;
 mod policies;
@@ -34,6 +37,7 @@ mod server;
 mod space_races;
 mod spaces;
 mod tampering;
+mod unique;
 mod upgrade;
 mod verifying;
 #[path = "../process/waiting.rs"]

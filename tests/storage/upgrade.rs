@@ -13,7 +13,7 @@ use cscp::service::verify_tenant;
 use cscp::storage::committer::{Limits, Submission};
 use cscp::storage::postgres::PostgresStore;
 use cscp::storage::sqlite::SqliteStore;
-use cscp::storage::{AgedQuery, ContextQuery, StorageError};
+use cscp::storage::{AgedQuery, ContextQuery, LiveTable, StorageError};
 use serde_json::{Value, json};
 use sqlx::migrate::Migrator;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
@@ -65,6 +65,12 @@ fn statements(blob: &dyn Fn(&str) -> String, flag: &dyn Fn(&str, &str, String) -
             statements.push(format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), values.join(", ")));
         }
     }
+    // Nothing kept an attempt from binding another command later.
+    statements.push(
+        "INSERT INTO commands SELECT tenant_id, 'another', 'another', context_id, conversation_id, updated_at,
+         replace(replace(body, command_id, 'another'), '\"bound_at\":\"2', '\"bound_at\":\"3') FROM commands"
+            .to_owned(),
+    );
     statements
 }
 
@@ -130,6 +136,23 @@ async fn messages_have_their_times(house: &House) {
     assert!(found > 1, "{found} messages");
 }
 
+/// An attempt belongs to the command that was bound with it first.
+async fn attempts_have_their_commands(house: &House) {
+    let (_, commands) = rows().into_iter().find(|(table, _)| table == "commands").unwrap();
+    let mut found = 0;
+    for row in commands["rows"].as_array().unwrap() {
+        let (tenant, command, body) = (row[0].as_str().unwrap(), &row[1], row[6].as_str().unwrap());
+        let body: Value = serde_json::from_str(body).unwrap();
+        let attempt = body["attempt_id"].as_str().unwrap().to_owned();
+        let tenant = TenantId::new(tenant).unwrap();
+        let live = house.store.live_rows(&tenant, LiveTable::CommandAttempts, &[attempt]).await.unwrap();
+        assert_eq!(live.len(), 1);
+        assert_eq!(live[0].columns, json!({"command_id": command}));
+        found += 1;
+    }
+    assert!(found > 1, "{found} commands");
+}
+
 #[tokio::test]
 async fn what_the_first_version_stored_is_there_and_goes_on() {
     let house = upgraded().await;
@@ -141,6 +164,7 @@ async fn what_the_first_version_stored_is_there_and_goes_on() {
         assert_eq!(house.store.contexts(&tenant, &all).await.unwrap().items.len(), 1);
     }
     messages_have_their_times(&house).await;
+    attempts_have_their_commands(&house).await;
     let tenant = Arc::new(house.store.tenant(&TenantId::new("demo").unwrap()).await.unwrap().unwrap());
     let mut yes = house.message("wamid.later", &json!({"text": "sim", "conversation_id": "q-96463052"}));
     yes.expects_reply = true;

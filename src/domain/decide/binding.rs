@@ -28,6 +28,9 @@ impl Turn<'_, '_> {
         if key_taken {
             return self.refuse(&context, request, BindRefusal::IdempotencyKeyTaken, Refusal::CommandConflict);
         }
+        if self.world.attempts.get(&request.attempt_id).is_some_and(|of| *of != request.command.command_id) {
+            return self.refuse(&context, request, BindRefusal::AttemptReused, Refusal::AttemptIdReused);
+        }
         usable(&context)?;
         let message_ids = self.known_messages(&context, request)?;
         let rules = self.rules_for(request, &context);

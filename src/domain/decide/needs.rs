@@ -46,12 +46,16 @@ impl Operation {
                 context: Some(request.context_id.clone()),
                 command: Some(request.command.command_id.clone()),
                 idempotency_key: Some(request.command.idempotency_key.clone()),
+                attempt: Some(request.attempt_id.clone()),
                 messages: request.message_ids.iter().map(|(_, key)| *key).collect(),
                 ..Needs::default()
             },
-            Self::TakeOver(request) => {
-                Needs { command: Some(request.command.command_id.clone()), lock_command: true, ..Needs::default() }
-            }
+            Self::TakeOver(request) => Needs {
+                command: Some(request.command.command_id.clone()),
+                lock_command: true,
+                attempt: Some(request.attempt_id.clone()),
+                ..Needs::default()
+            },
             Self::RecordResult(request) => {
                 Needs { command: Some(request.command_id.clone()), lock_command: true, ..Needs::default() }
             }

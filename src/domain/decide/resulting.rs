@@ -36,7 +36,12 @@ impl Turn<'_, '_> {
         let late = !result.outcome.is_terminal() && command.outcome().is_terminal();
         let shown = context.as_ref().filter(|_| self.stores_results() && !late);
         let slot = shown.map(|_| slot_copy(&command, &result));
-        let event = Event::ResultRecorded { command_id: command.command_id.clone(), result, slot };
+        let event = Event::ResultRecorded {
+            command_id: command.command_id.clone(),
+            result,
+            frame: Some(command.frame_ref()),
+            slot,
+        };
         self.record_in(&command.conversation_id, about_command(&command), event);
         if let Some(context) = context {
             self.follow(&context, &command, request)?;

@@ -22,6 +22,9 @@ impl Turn<'_, '_> {
         if command.attempt_id == request.attempt_id {
             return Ok(self.bound_answer(&command, &request.attempt_id, true));
         }
+        if self.world.attempts.get(&request.attempt_id).is_some_and(|of| *of != command.command_id) {
+            return self.refuse_take_over(request, &command, BindRefusal::AttemptReused, Refusal::AttemptIdReused);
+        }
         if command.knows_attempt(&request.attempt_id) || command.attempt_id != request.replaces {
             return self.refuse_take_over(request, &command, BindRefusal::AlreadyTakenOver, Refusal::AlreadyTakenOver);
         }
@@ -37,6 +40,7 @@ impl Turn<'_, '_> {
             replaces: command.attempt_id.clone(),
             attempt_id: request.attempt_id.clone(),
             report_by: self.now.plus_seconds(rules.report_within_seconds),
+            frame: Some(command.frame_ref()),
         };
         self.record_in(&command.conversation_id, about_command(&command), event);
         let command = self.world.commands.get(&command.command_id).cloned().ok_or(Refusal::CommandNotFound)?;

@@ -57,7 +57,7 @@ pub(super) fn tells_payload(artifact: &Json<'_>, payload: &Json<'_>) -> bool {
         && artifact.get("erased") == Some(&Json::Bool(false))
         && tells(data, event)
         && key.is_none_or(|key| says(event, "idempotency_key", key))
-        && reference.and_then(Json::members).is_none_or(|members| refers(event, members))
+        && reference.and_then(Json::members).is_none_or(|members| refers(payload, members))
 }
 
 fn tells(shown: &Json<'_>, full: &Json<'_>) -> bool {
@@ -73,9 +73,11 @@ fn tells(shown: &Json<'_>, full: &Json<'_>) -> bool {
     }
 }
 
-/// Whether each member of a `context_ref` is said by the event, under its name or as the context's.
-fn refers(event: &Json<'_>, members: &[(Text<'_>, Json<'_>)]) -> bool {
-    members.iter().all(|(name, value)| says(event, name, value) || says(event, &format!("context_{}", &**name), value))
+/// Whether each member of a `context_ref` is said by the payload, under its name or as the context's.
+fn refers(payload: &Json<'_>, members: &[(Text<'_>, Json<'_>)]) -> bool {
+    members
+        .iter()
+        .all(|(name, value)| says(payload, name, value) || says(payload, &format!("context_{}", &**name), value))
 }
 
 /// Whether a value has this member, at any depth.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::contexts::context_id;
 use super::parts::{printable, target};
 use super::view::CommandWire;
+use crate::domain::command::ExecutionState;
 use crate::domain::event::ReadRecord;
 use crate::domain::frame::CitedPack;
 use crate::domain::id::{AttemptId, Channel, CommandId, CommandName, CorrelationId, IdempotencyKey, MessageId, PackId};
@@ -16,13 +17,17 @@ use crate::domain::policy::SafetyClass;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
+use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, read_of, unexpected};
 use crate::storage::Scope;
 
 const BIND: Endpoint = Endpoint::post("/v1/contexts/{context_id}/commands", &[Scope::CommandBind]);
 const TAKE_OVER: Endpoint = Endpoint::post("/v1/commands/{command_id}/takeovers", &[Scope::CommandBind]);
+const QUERY: Endpoint = Endpoint::query("/v1/commands/query", &[Scope::ContextRead]);
 const GET: Endpoint = Endpoint::get("/v1/commands/{command_id}", &[Scope::ContextRead]);
+
+const LIST: &str = "commands";
 
 /// The most messages that one command names.
 const MAX_MESSAGES: usize = 64;
@@ -31,7 +36,7 @@ const MAX_DIGEST: usize = 256;
 
 /// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::new(BIND, bind), Route::new(TAKE_OVER, take_over), Route::new(GET, get)]
+    vec![Route::new(BIND, bind), Route::new(TAKE_OVER, take_over), Route::new(GET, get), Route::new(QUERY, query)]
 }
 
 #[derive(Debug, Deserialize)]
@@ -194,6 +199,39 @@ async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     };
     call.record_read("commands.get", about).await?;
     Reply::ok(&CommandWire::read(command, call.app.service.now()))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum UnreportedState {
+    Executing,
+    Unknown,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QueryWire {
+    execution: Option<UnreportedState>,
+    limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+impl Wire for QueryWire {}
+
+async fn query(call: Call, body: Body<QueryWire>) -> Result<Reply, Problem> {
+    let wire = body.typed;
+    let wanted = wire.execution.map(|state| match state {
+        UnreportedState::Executing => ExecutionState::Executing,
+        UnreportedState::Unknown => ExecutionState::Unknown,
+    });
+    let after = paging::position(&call.caller, LIST, wire.cursor.as_deref())?;
+    let page = call.app.service.unreported(&call.caller, wanted, after, paging::limit(wire.limit)?).await?;
+    call.record_read("commands.query", read_of(page.items.len())).await?;
+    let now = call.app.service.now();
+    Reply::ok(&Listed {
+        items: page.items.into_iter().map(|command| CommandWire::read(command, now)).collect(),
+        next_cursor: page.next.map(|position| paging::cursor(&call.caller, LIST, position)),
+    })
 }
 
 /// The command that a path names; what cannot be one is one that does not exist.

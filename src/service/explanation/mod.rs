@@ -256,8 +256,12 @@ impl Story {
             self.happenings.iter().filter(|happening| matches!(happening.event, Event::ResultRecorded { .. })).count();
         let lost = command.results.len().saturating_sub(reported);
         for (seq, result) in (1..).zip(command.results.iter().take(lost)) {
-            let event =
-                Event::ResultRecorded { command_id: command.command_id.clone(), result: result.clone(), slot: None };
+            let event = Event::ResultRecorded {
+                command_id: command.command_id.clone(),
+                result: result.clone(),
+                frame: None,
+                slot: None,
+            };
             self.happenings.push(add(result.at, seq, event));
         }
     }

@@ -96,7 +96,9 @@ fn references(event: &Event) -> (Option<MessageId>, Option<ItemId>, Option<Attem
         Event::ItemSettled { item_id, state, .. } => (by_message(state).cloned(), Some(item_id.clone()), None),
         Event::DecisionRefused { item_id, .. } => (None, Some(item_id.clone()), None),
         Event::CommandBound { command } => (None, None, Some(command.attempt_id.clone())),
-        Event::CommandRefused { attempt_id, .. } => (None, None, Some(attempt_id.clone())),
+        Event::CommandTakenOver { attempt_id, .. } | Event::CommandRefused { attempt_id, .. } => {
+            (None, None, Some(attempt_id.clone()))
+        }
         _ => (None, None, None),
     }
 }
@@ -106,8 +108,9 @@ fn by_message(state: &ItemState) -> Option<&MessageId> {
         ItemState::Granted { by_message, .. }
         | ItemState::Refused { by_message, .. }
         | ItemState::Selected { by_message, .. }
-        | ItemState::Spent { by_message, .. } => by_message.as_ref(),
-        ItemState::Open | ItemState::Expired { .. } | ItemState::Voided { .. } => None,
+        | ItemState::Spent { by_message, .. }
+        | ItemState::Voided { by_message, .. } => by_message.as_ref(),
+        ItemState::Open | ItemState::Expired { .. } => None,
     }
 }
 

@@ -9,7 +9,7 @@ mod telling;
 mod view;
 
 pub use query::{OocRequest, Query, QueryNeeds};
-pub use view::{ContextShown, HistoryShown, Item, OocAnswer, RedactionShown};
+pub use view::{ContextShown, ExecutionShown, HistoryShown, Item, OocAnswer, RedactionShown};
 
 use super::access::{Looked, Sight, detail_word};
 use super::{Caller, Service, ServiceError};
@@ -80,6 +80,7 @@ impl Service {
             Query::ShowActiveContext => self.show_active_context(caller, request, sight, redactor).await,
             Query::ExplainCommand => self.explain_for_operator(caller, request, sight, redactor).await,
             Query::ListPending | Query::ListBlocked => self.list(caller, request, sight, redactor).await,
+            Query::ListUnreported => self.list_unreported(caller, request, sight).await,
             Query::ShowHistory => self.show_history(caller, request, sight).await,
         }
     }

@@ -14,6 +14,8 @@ pub enum Query {
     ListPending,
     /// What cannot go on by itself?
     ListBlocked,
+    /// Which commands were bound and not reported on?
+    ListUnreported,
     /// What happened here?
     ShowHistory,
 }
@@ -54,7 +56,7 @@ pub(super) struct Row {
     pub(super) least: DetailLevel,
 }
 
-const TABLE: [Row; 5] = [
+const TABLE: [Row; 6] = [
     Row {
         query: Query::ShowActiveContext,
         name: "show active context",
@@ -69,6 +71,12 @@ const TABLE: [Row; 5] = [
     },
     Row { query: Query::ListPending, name: "list pending", needs: QueryNeeds::Nothing, least: DetailLevel::Summary },
     Row { query: Query::ListBlocked, name: "list blocked", needs: QueryNeeds::Nothing, least: DetailLevel::Summary },
+    Row {
+        query: Query::ListUnreported,
+        name: "list unreported",
+        needs: QueryNeeds::Nothing,
+        least: DetailLevel::Standard,
+    },
     Row { query: Query::ShowHistory, name: "show history", needs: QueryNeeds::Something, least: DetailLevel::Standard },
 ];
 

@@ -1,6 +1,6 @@
 //! Finding what a query asks for.
 
-use super::view::{ContextShown, HistoryShown, Item, Stored};
+use super::view::{ContextShown, ExecutionShown, HistoryShown, Item, Stored};
 use super::{Found, OocRequest, Query, telling};
 use crate::domain::context::{ContextRecord, OpenItems};
 use crate::domain::event::Event;
@@ -11,7 +11,7 @@ use crate::domain::redaction::Redactor;
 use crate::evidence::entry::{LogEntry, Payload};
 use crate::service::access::{Part, Sight};
 use crate::service::{Caller, Service, ServiceError};
-use crate::storage::{ContextQuery, EvidenceQuery, MAX_PAGE};
+use crate::storage::{ContextQuery, EvidenceQuery, MAX_PAGE, UnreportedQuery};
 
 /// The most contexts in one list.
 const LISTED: usize = 50;
@@ -147,6 +147,32 @@ impl Service {
         let text = telling::list(status, &contexts, more, self.now(), sight.language);
         let records = contexts.len();
         let items = contexts.into_iter().map(|shown| Item::Context(Box::new(shown))).collect();
+        Ok(Found { context: None, other_contexts: 0, items: Some(items), more, explanation: None, text, records })
+    }
+
+    /// Commands that were bound and not reported on, of one conversation or of all, the one first that has waited longest.
+    pub(super) async fn list_unreported(
+        &self,
+        caller: &Caller,
+        request: &OocRequest,
+        sight: &Sight,
+    ) -> Result<Found, ServiceError> {
+        let query = UnreportedQuery {
+            conversation_id: request.conversation_id.clone(),
+            limit: u32::try_from(LISTED).unwrap_or(MAX_PAGE),
+            ..UnreportedQuery::default()
+        };
+        let page = self.store.unreported(&caller.tenant.tenant_id, &query).await?;
+        let now = self.now();
+        let wanted = page.items.iter().filter(|command| {
+            request.context_id.as_ref().is_none_or(|id| *id == command.context_id)
+                && request.command_id.as_ref().is_none_or(|id| *id == command.command_id)
+        });
+        let shown: Vec<ExecutionShown> = wanted.map(|command| ExecutionShown::of(command, sight, now)).collect();
+        let more = page.next.is_some();
+        let text = telling::unreported(&shown, more, now, sight.language);
+        let records = shown.len();
+        let items = shown.into_iter().map(|shown| Item::Execution(Box::new(shown))).collect();
         Ok(Found { context: None, other_contexts: 0, items: Some(items), more, explanation: None, text, records })
     }
 

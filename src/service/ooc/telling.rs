@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::view::{ContextShown, HistoryShown, QuestionShown};
+use super::view::{ContextShown, ExecutionShown, HistoryShown, QuestionShown};
+use crate::domain::command::ExecutionState;
 use crate::domain::lifecycle::Status;
 use crate::domain::time::Timestamp;
 use crate::service::wording::{self, Draft, Language, Say, instant, span};
@@ -126,6 +127,30 @@ fn list_lines(shown: &ContextShown, now: Timestamp, language: Language) -> Vec<S
     };
     let lines: Vec<String> = kinds.into_iter().filter(|(question, _, _)| question.exists).map(line).collect();
     if lines.is_empty() { vec![language.fill(Say::At, &[&subject, ""])] } else { lines }
+}
+
+pub(super) fn unreported(commands: &[ExecutionShown], more: bool, now: Timestamp, language: Language) -> String {
+    let mut draft = Draft::new(language);
+    if commands.is_empty() {
+        draft.say(Say::NothingUnreported);
+        return draft.finish(more);
+    }
+    let count = commands.len().to_string();
+    let count = if more { language.fill(Say::AtLeast, &[&count]) } else { count };
+    draft.fill(Say::UnreportedList, &[&count]);
+    for command in commands {
+        let name = command.name.as_str();
+        let line = match command.execution {
+            ExecutionState::Executing => {
+                language.fill(Say::ExecutingItem, &[name, &span(now.seconds_until(command.report_by))])
+            }
+            ExecutionState::Unknown | ExecutionState::Reported => {
+                language.fill(Say::UnknownItem, &[name, &instant(command.report_by)])
+            }
+        };
+        draft.line(&line);
+    }
+    draft.finish(more)
 }
 
 pub(super) fn history(events: &[HistoryShown], more: bool, language: Language) -> String {

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::domain::command::{CommandRecord, Outcome};
+use crate::domain::command::{CommandRecord, ExecutionState, Outcome};
 use crate::domain::context::{BlockedOn, ContextRecord, State, Trace};
 use crate::domain::id::{
-    ArtifactId, CommandId, CommandName, ContextId, ConversationId, ItemId, ItemKind, MessageId, PrincipalId,
+    ArtifactId, AttemptId, CommandId, CommandName, ContextId, ConversationId, ItemId, ItemKind, MessageId, PrincipalId,
 };
 use crate::domain::item::{PendingItem, Question};
 use crate::domain::lifecycle::Status;
@@ -61,8 +61,50 @@ pub struct RedactionShown {
 pub enum Item {
     /// A context.
     Context(Box<ContextShown>),
+    /// A bound command without a report.
+    Execution(Box<ExecutionShown>),
     /// Something that happened.
     History(Box<HistoryShown>),
+}
+
+/// A bound command whose owner did not report yet, as it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExecutionShown {
+    /// The command.
+    pub command_id: CommandId,
+    /// Its name.
+    pub name: CommandName,
+    /// Whether its owner has time left, or nobody knows whether it was executed.
+    pub execution: ExecutionState,
+    /// When it was bound.
+    pub bound_at: Timestamp,
+    /// Until when its owner has to report, or since when nobody knows.
+    pub report_by: Timestamp,
+    /// How many attempts were replaced.
+    pub replaced: usize,
+    /// Its context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<ContextId>,
+    /// The attempt that owns the execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt_id: Option<AttemptId>,
+}
+
+impl ExecutionShown {
+    /// What this reader sees of a command.
+    pub(super) fn of(command: &CommandRecord, sight: &Sight, now: Timestamp) -> Self {
+        let full = sight.shows(Part::Trace);
+        Self {
+            command_id: command.command_id.clone(),
+            name: command.name.clone(),
+            execution: command.execution_state(now),
+            bound_at: command.bound_at,
+            report_by: command.execution.report_by,
+            replaced: command.execution.replaced.len(),
+            context_id: full.then(|| command.context_id.clone()),
+            attempt_id: full.then(|| command.attempt_id.clone()),
+        }
+    }
 }
 
 /// A context as it is shown.

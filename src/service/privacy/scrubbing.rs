@@ -60,8 +60,9 @@ pub(super) async fn scrub(
             Scrub::Principal(id) => disposal.principals.push(id),
             Scrub::Space(..) => {}
         }
-        let row = without(row, identifiers, pseudonym);
-        disposing.writes().rows.extend(row.map(|row| (tenant_id.clone(), row)));
+        if let Some(row) = without(row, identifiers, pseudonym) {
+            disposing.rewrite(row);
+        }
     }
     for row in space_rows(disposing, tenant_id, &batch.scrubs).await? {
         let (space_id, row) = row;
@@ -113,7 +114,9 @@ fn scrub_of(row: &Row) -> Option<Scrub> {
         Row::Command(command) => Scrub::Command(command.command_id.clone()),
         Row::Message(message) => Scrub::Message(message.message_key),
         Row::Principal(principal) => Scrub::Principal(principal.principal_id.clone()),
-        Row::Conversation(..) | Row::ErasedMessage(_) | Row::Frame(_) => return None,
+        Row::Conversation(..) | Row::ErasedMessage(_) | Row::Frame(_) | Row::Attempt(..) | Row::Prompt(..) => {
+            return None;
+        }
     })
 }
 
@@ -124,7 +127,7 @@ fn without(row: Row, identifiers: &Identifiers, pseudonym: &str) -> Option<Row> 
         Row::Command(command) => written(&command, identifiers, pseudonym).map(Row::Command),
         Row::Message(message) => written(&message, identifiers, pseudonym).map(Row::Message),
         Row::Principal(principal) => written(&principal, identifiers, pseudonym).map(Row::Principal),
-        Row::Conversation(..) | Row::ErasedMessage(_) | Row::Frame(_) => None,
+        Row::Conversation(..) | Row::ErasedMessage(_) | Row::Frame(_) | Row::Attempt(..) | Row::Prompt(..) => None,
     }
 }
 

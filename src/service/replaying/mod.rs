@@ -109,6 +109,7 @@ fn table_of(kind: &str) -> Option<LiveTable> {
         "items" => LiveTable::Items,
         "prompts" => LiveTable::ItemPrompts,
         "commands" => LiveTable::Commands,
+        "attempts" => LiveTable::CommandAttempts,
         "messages" | "tombstones" => LiveTable::Messages,
         "principals" => LiveTable::Principals,
         "aliases" => LiveTable::PrincipalAliases,

@@ -290,6 +290,7 @@ pub(super) fn touches(entry: &str, table: LiveTable, kind: SpaceRowKind) -> bool
         LiveTable::Commands => {
             matches!(entry, "command.bound" | "command.taken_over" | "command.result_recorded")
         }
+        LiveTable::CommandAttempts => matches!(entry, "command.bound" | "command.taken_over"),
         LiveTable::Messages => message,
         LiveTable::Principals | LiveTable::PrincipalAliases | LiveTable::PrincipalRoles => {
             entry.starts_with("principal.")

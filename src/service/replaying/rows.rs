@@ -11,12 +11,13 @@ use crate::domain::world::World;
 use crate::storage::{LiveRow, LiveTable, Row, SpaceRowKind, StorageError};
 
 /// What follows from conversations and principals.
-const TABLES: [LiveTable; 8] = [
+const TABLES: [LiveTable; 9] = [
     LiveTable::Conversations,
     LiveTable::Contexts,
     LiveTable::Items,
     LiveTable::ItemPrompts,
     LiveTable::Commands,
+    LiveTable::CommandAttempts,
     LiveTable::Messages,
     LiveTable::Principals,
     LiveTable::Frames,
@@ -49,11 +50,15 @@ fn derived(world: &World, table: LiveTable) -> Box<dyn Iterator<Item = Derived> 
         LiveTable::ItemPrompts => Box::new(world.items.values().flat_map(|item| {
             let prompts = item.prompts.iter().filter_map(|prompt| prompt.message_id.as_ref());
             prompts.map(|message_id| Derived {
-                row: LiveRow::of_prompt(message_id.as_str(), item.item_id.as_str()),
+                row: LiveRow::of(&Row::Prompt(message_id.clone(), item.item_id.clone())),
                 by: (LiveTable::Items, item.item_id.to_string()),
             })
         })),
         LiveTable::Commands => Box::new(world.commands.values().map(|row| Derived::of(&Row::Command(row.clone())))),
+        LiveTable::CommandAttempts => Box::new(world.attempts.iter().map(|(attempt_id, command_id)| Derived {
+            row: LiveRow::of(&Row::Attempt(attempt_id.clone(), command_id.clone())),
+            by: (LiveTable::Commands, command_id.to_string()),
+        })),
         LiveTable::Messages => Box::new(world.messages.values().map(|row| Derived::of(&Row::Message(row.clone())))),
         LiveTable::Principals => {
             Box::new(world.principals.values().map(|row| Derived::of(&Row::Principal(row.clone()))))
@@ -146,9 +151,10 @@ mod tests {
     /// What is gone puts in doubt what it may have changed, and nothing else.
     #[test]
     fn each_type_of_entry_touches_its_own_tables() {
-        let cases: [(&str, &[LiveTable]); 8] = [
+        let cases: [(&str, &[LiveTable]); 9] = [
             ("context.created", &[LiveTable::Contexts]),
             ("message.received", &[LiveTable::Contexts, LiveTable::Items, LiveTable::ItemPrompts, LiveTable::Messages]),
+            ("command.bound", &[LiveTable::Contexts, LiveTable::Commands, LiveTable::CommandAttempts]),
             ("command.result_recorded", &[LiveTable::Contexts, LiveTable::Commands]),
             ("context.frame_captured", &[LiveTable::Contexts, LiveTable::Frames]),
             ("principal.changed", &[LiveTable::Principals]),

@@ -49,6 +49,28 @@ const ORIGINS: [Origin; 5] = [
     },
 ];
 
+/// A table whose rows lead to rows of another one, which have their names.
+struct Names {
+    table: LiveTable,
+    to: LiveTable,
+    column: &'static str,
+    has: fn(&Value, &str) -> bool,
+}
+
+const NAMES: [Names; 2] = [
+    Names { table: LiveTable::ItemPrompts, to: LiveTable::Items, column: "item_id", has: has_prompt },
+    Names { table: LiveTable::CommandAttempts, to: LiveTable::Commands, column: "command_id", has: has_attempt },
+];
+
+fn has_prompt(item: &Value, message_id: &str) -> bool {
+    let asks = |prompt: &Value| prompt.get("message_id").and_then(Value::as_str) == Some(message_id);
+    item.get("prompts").and_then(Value::as_array).is_some_and(|prompts| prompts.iter().any(asks))
+}
+
+fn has_attempt(command: &Value, attempt_id: &str) -> bool {
+    command.get("attempt_id").and_then(Value::as_str) == Some(attempt_id)
+}
+
 /// The id of the row that an event makes in its table.
 fn made(event: &Event) -> Option<String> {
     Some(match event {
@@ -106,7 +128,7 @@ impl Replay<'_> {
                 }
             }
         }
-        self.prompts(&mut report).await?;
+        self.leading(&mut report).await?;
         for (table, id) in self.store.strays(&self.tenant.tenant_id, PAGE).await? {
             // A record of somebody else's that named an erased person as itself.
             if self.disposed.pseudonyms.contains(&id) {
@@ -145,27 +167,32 @@ impl Replay<'_> {
         Ok(made)
     }
 
-    /// A prompt leads to an item that has it among its own.
-    async fn prompts(&self, report: &mut ReplayReport) -> Result<(), StorageError> {
-        let tenant_id = &self.tenant.tenant_id;
-        let mut after = String::new();
-        loop {
-            let page = self.store.live_page(tenant_id, LiveTable::ItemPrompts, &after, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(()) };
-            after.clone_from(&last.id);
-            let item_of = |row: &LiveRow| row.columns.get("item_id").and_then(Value::as_str).map(str::to_owned);
-            let mut ids: Vec<String> = page.iter().filter_map(item_of).collect();
-            ids.sort_unstable();
-            ids.dedup();
-            let items = self.store.live_rows(tenant_id, LiveTable::Items, &ids).await?;
-            for row in &page {
-                let item = item_of(row).and_then(|id| items.iter().find(|item| item.id == id));
-                let prompts = item.and_then(|item| item.body.get("prompts")).and_then(Value::as_array);
-                let asks = |prompt: &Value| prompt.get("message_id").and_then(Value::as_str) == Some(&row.id);
-                if !prompts.is_some_and(|prompts| prompts.iter().any(asks)) {
-                    report.add(nobodys(LiveTable::ItemPrompts, row.id.clone()));
-                }
+    /// A prompt leads to an item that has it among its own, and an attempt to a command that was bound with it.
+    async fn leading(&self, report: &mut ReplayReport) -> Result<(), StorageError> {
+        for names in &NAMES {
+            let mut after = String::new();
+            loop {
+                let page = self.store.live_page(&self.tenant.tenant_id, names.table, &after, PAGE).await?;
+                let Some(last) = page.last() else { break };
+                after.clone_from(&last.id);
+                self.led(names, &page, report).await?;
             }
         }
+        Ok(())
+    }
+
+    async fn led(&self, names: &Names, page: &[LiveRow], report: &mut ReplayReport) -> Result<(), StorageError> {
+        let target = |row: &LiveRow| row.columns.get(names.column).and_then(Value::as_str).map(str::to_owned);
+        let mut ids: Vec<String> = page.iter().filter_map(target).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let targets = self.store.live_rows(&self.tenant.tenant_id, names.to, &ids).await?;
+        for row in page {
+            let found = target(row).and_then(|id| targets.iter().find(|target| target.id == id));
+            if !found.is_some_and(|found| (names.has)(&found.body, &row.id)) {
+                report.add(nobodys(names.table, row.id.clone()));
+            }
+        }
+        Ok(())
     }
 }

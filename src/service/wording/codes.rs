@@ -90,6 +90,11 @@ pub(in crate::service) fn bind_refusal(reason: BindRefusal) -> Words {
             "su clave pertenece a otro comando",
             "sua chave pertence a outro comando",
         ],
+        BindRefusal::AttemptReused => [
+            "its attempt belongs to another command",
+            "su intento pertenece a otro comando",
+            "sua tentativa pertence a outro comando",
+        ],
         BindRefusal::ConfirmationRequired => {
             ["no confirmation was given that counts", "no hubo confirmación válida", "não houve confirmação válida"]
         }

@@ -76,6 +76,10 @@ phrases! {
     BlockedList: ["*Blocked: {}*", "*Bloqueados: {}*", "*Bloqueados: {}*"];
     NothingBlocked: ["Nothing is blocked.", "Nada está bloqueado.", "Nada está bloqueado."];
     BlockedItem: ["• {}: {}, since {}", "• {}: {}, desde {}", "• {}: {}, desde {}"];
+    UnreportedList: ["*Without a result: {}*", "*Sin resultado: {}*", "*Sem resultado: {}*"];
+    NothingUnreported: ["Every command has a result.", "Todos los comandos tienen resultado.", "Todos os comandos têm resultado."];
+    ExecutingItem: ["• {}: being executed, {} left to report", "• {}: en ejecución, quedan {} para informar", "• {}: em execução, restam {} para informar"];
+    UnknownItem: ["• {}: nobody knows whether it was executed, since {}", "• {}: no se sabe si se ejecutó, desde {}", "• {}: não se sabe se foi executado, desde {}"];
     AContext: ["a context", "un contexto", "um contexto"];
     AConfirmation: ["a confirmation", "una confirmación", "uma confirmação"];
     AnApproval: ["an approval", "una aprobación", "uma aprovação"];

@@ -20,7 +20,7 @@ use crate::evidence::entry::{Appended, StreamHead, append};
 use crate::state_layer::event::SpaceEvent;
 use crate::state_layer::refusal::SpaceRefusal;
 use crate::storage::request::Request;
-use crate::storage::{Answered, Loaded, Refused, Row, StorageError, StoredClaim, Want, Writes, rows};
+use crate::storage::{Answered, Loaded, Refused, StorageError, StoredClaim, Want, Writes, rows};
 
 /// What a submission wants locked and loaded.
 pub(super) fn want(submission: &Submitted) -> Want {
@@ -127,8 +127,14 @@ impl Work {
         ids: &mut Ids<'_>,
     ) -> Result<(), StorageError> {
         for recorded in events {
+            // Which conversations are meant was asked before the locks were held. What was loaded afterwards can belong to
+            // another one, which somebody has begun to write to meanwhile: asked once more, it will be locked as well.
             if !streams.contains(&recorded.stream) {
-                return Err(inconsistent("an event of a stream that was not locked"));
+                tracing::debug!(
+                    stream.kind = recorded.stream.kind(),
+                    "what was loaded belongs to a stream that is not locked"
+                );
+                return Err(StorageError::Conflict);
             }
             let head = self.head(tenant_id, &recorded.stream, ids);
             let entry = append(head, tenant_id, recorded, rules.policy.reference(), now, ids);
@@ -265,7 +271,7 @@ impl Work {
             }
         }
         for (tenant_id, world) in self.worlds {
-            rows::changed(world, |row: Row| writes.rows.push((tenant_id.clone(), row)));
+            rows::changed(&tenant_id, world, &mut writes);
         }
         self.spaces.into_writes(&mut writes);
         writes

@@ -2,8 +2,13 @@
 
 /// A set of rows.
 pub(super) trait Rows {
-    /// Whether there is none. Every row has a tenant.
-    fn is_empty(&self) -> bool;
+    /// How many there are. Every row has a tenant.
+    fn len(&self) -> usize;
+
+    /// Whether there is none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// Declares a set of rows with its columns. Rows are added, and the arrays bound in order.
@@ -28,8 +33,8 @@ macro_rules! columns {
         }
 
         impl $crate::storage::postgres::columns::Rows for $table<'_> {
-            fn is_empty(&self) -> bool {
-                self.tenant_id.is_empty()
+            fn len(&self) -> usize {
+                self.tenant_id.len()
             }
         }
     };

@@ -18,7 +18,7 @@ const PAYLOADS: &str = "-- postgres: disposal.payloads
         WHERE p.tenant_id = $1 AND p.stream_id = w.stream_id AND p.seq BETWEEN w.first AND w.last";
 
 /// By the word for their kind, what goes by one name each.
-const NAMED: [(&str, &str); 8] = [
+const NAMED: [(&str, &str); 9] = [
     (
         "prompts",
         "-- postgres: disposal.prompts
@@ -26,6 +26,13 @@ const NAMED: [(&str, &str); 8] = [
             jsonb_array_elements(i.body::jsonb -> 'prompts') AS n (prompt)
             WHERE i.tenant_id = $1 AND i.item_id = w.id AND p.tenant_id = $1
             AND p.message_id = n.prompt ->> 'message_id' AND p.item_id = i.item_id",
+    ),
+    (
+        "attempts",
+        "-- postgres: disposal.attempts
+        DELETE FROM command_attempts AS a USING unnest($2::text[]) AS w (id), commands AS c
+            WHERE c.tenant_id = $1 AND c.command_id = w.id AND a.tenant_id = $1
+            AND a.attempt_id = c.body::jsonb ->> 'attempt_id' AND a.command_id = c.command_id",
     ),
     (
         "contexts",

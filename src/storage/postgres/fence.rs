@@ -6,7 +6,7 @@ use super::rows::failed;
 use crate::storage::StorageError;
 
 /// The tables with rows of tenants. The migrations give each a policy; here it comes into force.
-const TABLES: [&str; 24] = [
+const TABLES: [&str; 25] = [
     "tenants",
     "api_keys",
     "streams",
@@ -15,6 +15,7 @@ const TABLES: [&str; 24] = [
     "items",
     "item_prompts",
     "commands",
+    "command_attempts",
     "messages",
     "principals",
     "principal_aliases",

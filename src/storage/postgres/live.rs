@@ -104,6 +104,17 @@ fn reading(table: LiveTable) -> Option<Reading> {
             "'idempotency_key', t.idempotency_key, 'context_id', t.context_id, 'conversation_id', t.conversation_id,
                 'updated_at', t.updated_at"
         ),
+        LiveTable::CommandAttempts => {
+            reading!(
+                "command_attempts",
+                "attempt_id",
+                "attempt_id",
+                "w.id",
+                "$2::text",
+                "'command_id', t.command_id",
+                "NULL::text"
+            )
+        }
         LiveTable::Messages => reading!(
             "messages",
             "message_key",

@@ -10,7 +10,7 @@ use super::columns::{Rows as _, columns};
 use super::rows::{body, digest, failed, head, impossible, stream_key, tenant_id, text};
 use super::session::Session;
 use crate::domain::event::StreamKey;
-use crate::domain::id::{ConversationId, ItemId, PrincipalId, TenantId};
+use crate::domain::id::{AttemptId, CommandId, ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
 use crate::storage::disposal::StoredMessage;
 use crate::storage::{Loaded, Row, StorageError, Want};
@@ -29,7 +29,7 @@ const ITEMS: [&str; 7] = [
         JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id",
     "SELECT i.tenant_id, i.item_id FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
         JOIN items AS i ON i.tenant_id = w.tenant_id AND i.command_id = w.id",
-    "SELECT i.tenant_id, i.item_id FROM unnest($24::text[], $25::bytea[]) AS w (tenant_id, id)
+    "SELECT i.tenant_id, i.item_id FROM unnest($26::text[], $27::bytea[]) AS w (tenant_id, id)
         JOIN messages AS m ON m.tenant_id = w.tenant_id AND m.message_key = w.id
         JOIN items AS i ON i.tenant_id = m.tenant_id AND i.item_id = m.body::json->'verdict'->>'item_id'",
 ];
@@ -58,7 +58,7 @@ const HELD_PRINCIPALS: &str = "
         ORDER BY p.tenant_id, p.principal_id FOR SHARE OF p";
 
 /// What comes back. `row` tells what `body` is.
-const ROWS: [&str; 9] = [
+const ROWS: [&str; 10] = [
     "SELECT 'head' AS row, s.tenant_id, s.kind AS a, s.key AS b, s.stream_id AS c, s.seq, s.last_at, s.head_hash AS h,
             NULL AS body
         FROM unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)
@@ -84,6 +84,9 @@ const ROWS: [&str; 9] = [
     "SELECT 'claim', c.tenant_id, NULL, NULL, NULL, NULL, NULL, c.claim_key, c.body
         FROM unnest($22::text[], $23::bytea[]) AS w (tenant_id, id)
         JOIN claims AS c ON c.tenant_id = w.tenant_id AND c.claim_key = w.id",
+    "SELECT 'attempt', a.tenant_id, a.attempt_id, a.command_id, NULL, NULL, NULL, NULL, NULL
+        FROM unnest($24::text[], $25::text[]) AS w (tenant_id, id)
+        JOIN command_attempts AS a ON a.tenant_id = w.tenant_id AND a.attempt_id = w.id",
 ];
 
 const LOAD_MORE: &str = "
@@ -118,6 +121,7 @@ struct Asked<'a> {
     principals: Names<'a>,
     claims: Digests<'a>,
     answering: Digests<'a>,
+    attempts: Names<'a>,
 }
 
 impl<'a> Asked<'a> {
@@ -135,6 +139,7 @@ impl<'a> Asked<'a> {
         }
         needs.command.iter().for_each(|id| self.commands.add((tenant, id.as_str())));
         needs.idempotency_key.iter().for_each(|key| self.idempotency_keys.add((tenant, key.as_str())));
+        needs.attempt.iter().for_each(|id| self.attempts.add((tenant, id.as_str())));
         needs.messages.iter().for_each(|key| self.messages.add((tenant, key.as_bytes())));
         needs.principals.iter().for_each(|id| self.principals.add((tenant, id.as_str())));
         want.claim.iter().for_each(|key| self.claims.add((tenant, key.as_bytes())));
@@ -167,6 +172,7 @@ impl<'a> Asked<'a> {
             !self.messages.is_empty(),
             principals.is_some(),
             !self.claims.is_empty(),
+            !self.attempts.is_empty(),
         ];
         let rows = joined(&paired(rows, ROWS), "\n    UNION ALL ").unwrap_or_default();
         let mut with = With::default();
@@ -188,7 +194,7 @@ impl<'a> Asked<'a> {
         let query = self.contexts.bind(self.conversations.bind(self.heads.bind(query)));
         let query = self.prompts.bind(self.nonces.bind(self.items.bind(query)));
         let query = self.messages.bind(self.idempotency_keys.bind(self.commands.bind(query)));
-        session.rows(self.answering.bind(self.claims.bind(self.principals.bind(query)))).await
+        session.rows(self.answering.bind(self.attempts.bind(self.claims.bind(self.principals.bind(query))))).await
     }
 }
 
@@ -248,6 +254,13 @@ fn take(loaded: &mut Loaded, row: &PgRow) -> Result<(), StorageError> {
         "context" => Row::Context(body(row, "contexts")?),
         "item" => Row::Item(body(row, "items")?),
         "command" => Row::Command(body(row, "commands")?),
+        "attempt" => {
+            let foreign = |error| impossible("command_attempts", &error);
+            Row::Attempt(
+                AttemptId::new(text(row, "a")?).map_err(foreign)?,
+                CommandId::new(text(row, "b")?).map_err(foreign)?,
+            )
+        }
         "message" => match body(row, "messages")? {
             StoredMessage::Kept(message) => Row::Message(*message),
             StoredMessage::Erased { erased } => Row::ErasedMessage(erased),

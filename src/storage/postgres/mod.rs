@@ -55,7 +55,7 @@ use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::Fact;
 use crate::storage::{
     ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Page, PolicySet, PolicyVersion, PrincipalQuery,
-    SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction,
+    SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction, UnreportedQuery,
 };
 
 pub use self::settings::PostgresSettings;
@@ -246,6 +246,14 @@ impl Store for PostgresStore {
     async fn command(&self, tenant_id: &TenantId, id: &CommandId) -> Result<Option<CommandRecord>, StorageError> {
         let sql = "-- postgres: command\nSELECT body FROM commands WHERE tenant_id = $1 AND command_id = $2";
         read::one(&self.rest, sql, "commands", tenant_id, id.as_str()).await
+    }
+
+    async fn unreported(
+        &self,
+        tenant_id: &TenantId,
+        query: &UnreportedQuery,
+    ) -> Result<Page<CommandRecord>, StorageError> {
+        read::unreported(&self.rest, tenant_id, query).await
     }
 
     async fn last_command(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<CommandRecord>, StorageError> {

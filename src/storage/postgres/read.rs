@@ -6,6 +6,7 @@ use sqlx::postgres::PgRow;
 use super::rows::{body, entry};
 use super::session::Desk;
 use crate::domain::canonical::Digest;
+use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::id::{SpaceId, TenantId};
 use crate::domain::item::PendingItem;
@@ -17,6 +18,7 @@ use crate::evidence::entry::LogEntry;
 use crate::state_layer::fact::Fact;
 use crate::storage::{
     ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, MAX_PAGE, Page, Position, PrincipalQuery, StorageError,
+    UnreportedQuery,
 };
 
 /// One value to bind.
@@ -145,6 +147,31 @@ pub(super) async fn approvals(
     let position =
         |item: &PendingItem| Position { micros: item.asked_at.as_micros(), id: item.item_id.as_str().to_owned() };
     page(&rows, more, |row| body(row, "items"), position)
+}
+
+pub(super) async fn unreported(
+    desk: &Desk,
+    tenant_id: &TenantId,
+    query: &UnreportedQuery,
+) -> Result<Page<CommandRecord>, StorageError> {
+    let select = "-- postgres: read.unreported\nSELECT body FROM commands
+        WHERE tenant_id = ? AND unknown_from IS NOT NULL";
+    let mut search = Search::new(select, tenant_id);
+    search.text(
+        " AND conversation_id = ?",
+        query.conversation_id.as_ref().map(crate::domain::id::ConversationId::as_str),
+    );
+    search.time(" AND unknown_from <= ?", query.unknown_at);
+    search.time(" AND unknown_from > ?", query.executing_at);
+    if let Some(Position { micros, id }) = query.after.clone() {
+        search.add(" AND (unknown_from, command_id) > (?, ?)", [Bound::Number(micros), Bound::Text(id)]);
+    }
+    let (rows, more) = search.page(desk, " ORDER BY unknown_from, command_id", query.limit).await?;
+    let position = |command: &CommandRecord| Position {
+        micros: command.unknown_from().unwrap_or_default().as_micros(),
+        id: command.command_id.as_str().to_owned(),
+    };
+    page(&rows, more, |row| body(row, "commands"), position)
 }
 
 pub(super) async fn principals(

@@ -30,10 +30,10 @@ pub(super) fn failed(error: sqlx::Error) -> StorageError {
 /// What the database's own code for an error means to callers.
 fn refused(code: &str) -> StorageError {
     match code {
-        // A lock was not free in time; a deadlock was broken.
-        "55P03" | "40P01" => StorageError::Contended,
-        // Another process wrote that row first.
-        "23505" | "40001" => StorageError::Conflict,
+        // A lock was not free in time.
+        "55P03" => StorageError::Contended,
+        // Another process wrote that row first, or got what it waited for when a deadlock was broken.
+        "23505" | "40001" | "40P01" => StorageError::Conflict,
         // A broken constraint is a bug or a foreign hand, and no repetition mends it.
         code if code.starts_with("23") => {
             StorageError::Inconsistent { table: "unknown", what: "a constraint of the schema was broken".to_owned() }

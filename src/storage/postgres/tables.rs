@@ -2,11 +2,16 @@
 
 use super::columns::columns;
 
+/// How many parts the statement has.
+pub(super) const PART_COUNT: usize = 15;
+
 /// All tables that a turn changes, each with its part of the statement. The parts run side by side on one snapshot, and
-/// no part depends on another. Heads are there and held since the load. Ended contexts come first in their arrays, so
-/// that a new one never meets the one it follows in the unique index. A claim that has not served its time belongs to
-/// somebody else.
-pub(super) const PARTS: [(&str, &str); 12] = [
+/// no part depends on another. A part that ends with `RETURNING 1` has to reach as many rows as it was given: heads and
+/// rows that change are there and held since the load, and rows that are new must not be there. What must be unique
+/// beyond one stream is claimed that way and never written over. Ended contexts come first in their arrays, so that a
+/// new one never meets the one it follows in the unique index. A claim that has not served its time belongs to somebody
+/// else.
+pub(super) const PARTS: [(&str, &str); PART_COUNT] = [
     (
         "heads AS",
         "
@@ -38,41 +43,68 @@ pub(super) const PARTS: [(&str, &str); 12] = [
             body = excluded.body, sweep_after = least(contexts.sweep_after, excluded.expires_at)",
     ),
     (
-        "items_written AS",
+        "items_made AS",
         "
         INSERT INTO items (tenant_id, item_id, kind, state, context_id, conversation_id, actor_id, identity_epoch,
                            command_id, asked_at, expires_at, nonce_digest, body)
         SELECT * FROM unnest(
             $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::int8[],
             $28::text[], $29::int8[], $30::int8[], $31::bytea[], $32::text[])
-        ON CONFLICT (tenant_id, item_id) DO UPDATE SET state = excluded.state, body = excluded.body",
+        ON CONFLICT DO NOTHING RETURNING 1",
     ),
     (
-        "prompts_written AS",
+        "items_changed AS",
+        "
+        UPDATE items AS i SET state = n.state, body = n.body
+        FROM unnest($84::text[], $85::text[], $86::text[], $87::text[]) AS n (tenant_id, item_id, state, body)
+        WHERE i.tenant_id = n.tenant_id AND i.item_id = n.item_id
+        RETURNING 1",
+    ),
+    (
+        "prompts_made AS",
         "
         INSERT INTO item_prompts (tenant_id, message_id, item_id)
         SELECT * FROM unnest($33::text[], $34::text[], $35::text[])
-        ON CONFLICT (tenant_id, message_id) DO NOTHING",
+        ON CONFLICT DO NOTHING RETURNING 1",
     ),
     (
-        "commands_written AS",
+        "commands_made AS",
         "
-        INSERT INTO commands (tenant_id, command_id, idempotency_key, context_id, conversation_id, updated_at, body)
+        INSERT INTO commands (tenant_id, command_id, idempotency_key, context_id, conversation_id, updated_at, body,
+                              unknown_from)
         SELECT * FROM unnest(
-            $36::text[], $37::text[], $38::text[], $39::text[], $40::text[], $41::int8[], $42::text[])
-        ON CONFLICT (tenant_id, command_id) DO UPDATE SET updated_at = excluded.updated_at, body = excluded.body",
+            $36::text[], $37::text[], $38::text[], $39::text[], $40::text[], $41::int8[], $42::text[], $96::int8[])
+        ON CONFLICT DO NOTHING RETURNING 1",
     ),
     (
-        "messages_written AS",
+        "commands_changed AS",
+        "
+        UPDATE commands AS c SET updated_at = n.updated_at, body = n.body, unknown_from = n.unknown_from
+        FROM unnest($88::text[], $89::text[], $90::int8[], $91::text[], $92::int8[])
+            AS n (tenant_id, command_id, updated_at, body, unknown_from)
+        WHERE c.tenant_id = n.tenant_id AND c.command_id = n.command_id
+        RETURNING 1",
+    ),
+    (
+        "attempts_made AS",
+        "
+        INSERT INTO command_attempts (tenant_id, attempt_id, command_id)
+        SELECT * FROM unnest($93::text[], $94::text[], $95::text[])
+        ON CONFLICT DO NOTHING RETURNING 1",
+    ),
+    (
+        "messages_made AS",
         "
         INSERT INTO messages (tenant_id, message_key, conversation_id, keep_until, body, received_at)
-        SELECT * FROM unnest($43::text[], $44::bytea[], $45::text[], $46::int8[], $47::text[], $83::int8[])",
+        SELECT * FROM unnest($43::text[], $44::bytea[], $45::text[], $46::int8[], $47::text[], $83::int8[])
+        ON CONFLICT DO NOTHING RETURNING 1",
     ),
     (
-        "frames_written AS",
+        "frames_made AS",
         "
         INSERT INTO frames (tenant_id, context_frame_id, context_id, command_id, created_at, body)
-        SELECT * FROM unnest($48::text[], $49::text[], $50::text[], $51::text[], $52::int8[], $53::text[])",
+        SELECT * FROM unnest($48::text[], $49::text[], $50::text[], $51::text[], $52::int8[], $53::text[])
+        ON CONFLICT DO NOTHING RETURNING 1",
     ),
     (
         "entries_written AS",
@@ -146,6 +178,7 @@ columns!(Items {
     nonce_digest: &'a [u8],
     body: String,
 });
+columns!(ChangedItems { tenant_id: &'a str, item_id: &'a str, state: &'a str, body: String });
 columns!(Prompts { tenant_id: &'a str, message_id: &'a str, item_id: &'a str });
 columns!(Commands {
     tenant_id: &'a str,
@@ -156,6 +189,14 @@ columns!(Commands {
     updated_at: i64,
     body: String,
 });
+columns!(ChangedCommands {
+    tenant_id: &'a str,
+    command_id: &'a str,
+    updated_at: i64,
+    body: String,
+    unknown_from: Option<i64>,
+});
+columns!(Attempts { tenant_id: &'a str, attempt_id: &'a str, command_id: &'a str });
 columns!(Messages {
     tenant_id: &'a str,
     message_key: &'a [u8],

@@ -11,8 +11,10 @@ use super::identity;
 use super::rows::number;
 use super::session::Session;
 use super::tables::{
-    Claims, Commands, Contexts, Conversations, Entries, Frames, Heads, Items, Messages, PARTS, Payloads, Prompts,
+    Attempts, ChangedCommands, ChangedItems, Claims, Commands, Contexts, Conversations, Entries, Frames, Heads, Items,
+    Messages, PART_COUNT, PARTS, Payloads, Prompts,
 };
+use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::event::LastQuestion;
 use crate::domain::id::{CommandId, ContextId, ConversationId, CorrelationId, SpaceId, TenantId};
@@ -29,8 +31,12 @@ struct Batch<'a> {
     conversations: Conversations<'a>,
     contexts: Contexts<'a>,
     items: Items<'a>,
-    prompts: BTreeMap<(&'a str, &'a str), &'a str>,
+    changed_items: ChangedItems<'a>,
+    prompts: Prompts<'a>,
     commands: Commands<'a>,
+    changed_commands: ChangedCommands<'a>,
+    unknown_from: Vec<Option<i64>>,
+    attempts: Attempts<'a>,
     messages: Messages<'a>,
     received: Vec<i64>,
     frames: Frames<'a>,
@@ -43,24 +49,36 @@ struct Batch<'a> {
 /// Writes a batch. Nothing is written when one statement fails: the transaction is dropped.
 pub(super) async fn write(session: &mut Session, writes: &Writes, now: Timestamp) -> Result<(), StorageError> {
     let batch = Batch::new(writes);
-    let heads = writes.heads.len();
-    let claims = batch.claims.len();
+    let numbers = batch.numbers();
     let principals = batch.principals.clone();
     if let Some(sql) = batch.statement() {
         let row = session.one(batch.query(sql, now)).await?;
-        expect_all(&row, heads, claims)?;
+        // What stands in the place of a name may be taken; nothing else is written together with that.
+        if writes.rewritten.is_empty() {
+            expect_all(&row, &numbers)?;
+        }
     }
     identity::write(session, &principals).await
 }
 
-/// Every head was there, and no claim was somebody else's.
-fn expect_all(row: &PgRow, heads: usize, claims: usize) -> Result<(), StorageError> {
-    if usize::try_from(number(row, "heads")?) != Ok(heads) {
-        return Err(StorageError::Inconsistent { table: "streams", what: "a head that was locked is gone".to_owned() });
-    }
-    // Another process answered a request with the same key while this one was being decided.
-    if usize::try_from(number(row, "claims")?) != Ok(claims) {
-        return Err(StorageError::Conflict);
+/// The parts of the statement that have to reach as many rows as they were given, with the name of their count.
+fn counted(numbers: &[usize; PART_COUNT]) -> impl Iterator<Item = (&'static str, usize)> {
+    let given = PARTS.iter().zip(*numbers).filter(|((_, part), number)| *number > 0 && part.ends_with("RETURNING 1"));
+    given.map(|((name, _), number)| (name.trim_end_matches(" AS"), number))
+}
+
+/// Every head was there. Whatever is new was not, and what has changed still was: otherwise somebody else was quicker.
+fn expect_all(row: &PgRow, numbers: &[usize; PART_COUNT]) -> Result<(), StorageError> {
+    for (name, expected) in counted(numbers) {
+        let reached = usize::try_from(number(row, name)?) == Ok(expected);
+        match name {
+            _ if reached => {}
+            "heads" => {
+                let what = "a head that was locked is gone".to_owned();
+                return Err(StorageError::Inconsistent { table: "streams", what });
+            }
+            _ => return Err(StorageError::Conflict),
+        }
     }
     Ok(())
 }
@@ -90,13 +108,22 @@ impl<'a> Batch<'a> {
             ));
         }
         // Ended contexts come first, see the statement.
-        let contexts = || writes.rows.iter().filter_map(|(tenant, row)| Some((tenant.as_str(), context(row)?)));
+        let contexts = || {
+            writes
+                .rows
+                .iter()
+                .chain(&writes.rewritten)
+                .filter_map(|(tenant, row)| Some((tenant.as_str(), context(row)?)))
+        };
         for open in [false, true] {
             let wanted = contexts().filter(|(_, context)| context.state.status().is_open() == open);
             wanted.for_each(|(tenant, context)| batch.add_context(tenant, context));
         }
-        for (tenant_id, row) in &writes.rows {
+        for (tenant_id, row) in writes.new_rows.iter().chain(&writes.rewritten) {
             batch.add_row(tenant_id, row);
+        }
+        for (tenant_id, row) in &writes.rows {
+            batch.change_row(tenant_id, row);
         }
         for (tenant_id, key, claim) in &writes.claims {
             // The last word counts, as it does where rows are written one after the other.
@@ -108,43 +135,66 @@ impl<'a> Batch<'a> {
         batch
     }
 
+    /// How many rows there are for each part of the statement.
+    fn numbers(&self) -> [usize; PART_COUNT] {
+        [
+            self.heads.len(),
+            self.conversations.len(),
+            self.contexts.len(),
+            self.items.len(),
+            self.changed_items.len(),
+            self.prompts.len(),
+            self.commands.len(),
+            self.changed_commands.len(),
+            self.attempts.len(),
+            self.messages.len(),
+            self.frames.len(),
+            self.entries.len(),
+            self.payloads.len(),
+            self.claims.len(),
+            self.entries.len(),
+        ]
+    }
+
     /// The statement for the tables that there are rows for; none if there are none.
     fn statement(&self) -> Option<String> {
-        let filled = [
-            !self.heads.is_empty(),
-            !self.conversations.is_empty(),
-            !self.contexts.is_empty(),
-            !self.items.is_empty(),
-            !self.prompts.is_empty(),
-            !self.commands.is_empty(),
-            !self.messages.is_empty(),
-            !self.frames.is_empty(),
-            !self.entries.is_empty(),
-            !self.payloads.is_empty(),
-            !self.claims.is_empty(),
-            !self.entries.is_empty(),
-        ];
+        let numbers = self.numbers();
         let mut with = With::default();
-        PARTS.iter().zip(filled).filter(|(_, filled)| *filled).for_each(|((name, part), _)| with.add(name, part));
-        let heads = if filled[0] { "(SELECT count(*) FROM heads)" } else { "0::int8" };
-        let claims = if filled[10] { "(SELECT count(*) FROM claims_written)" } else { "0::int8" };
-        let counts = format!("SELECT {heads} AS heads, {claims} AS claims");
-        filled.contains(&true).then(|| with.then("write.batch", &counts))
+        PARTS.iter().zip(numbers).filter(|(_, rows)| *rows > 0).for_each(|((name, part), _)| with.add(name, part));
+        let counts: Vec<String> =
+            counted(&numbers).map(|(name, _)| format!("(SELECT count(*) FROM {name}) AS {name}")).collect();
+        let counts = format!("SELECT {}", counts.join(", "));
+        numbers.iter().any(|rows| *rows > 0).then(|| with.then("write.batch", &counts))
     }
 
     fn query(self, sql: String, now: Timestamp) -> super::session::Query<'a> {
-        let (mut prompts, mut claims) = (Prompts::default(), Claims::default());
-        for ((tenant, message_id), item_id) in self.prompts {
-            prompts.add((tenant, message_id, item_id));
-        }
+        let mut claims = Claims::default();
         for ((tenant, key), claim) in self.claims {
             let space = claim.space_id.as_ref().map(SpaceId::as_str);
             claims.add((tenant, key, claim.expires_at.as_micros(), space, text(claim)));
         }
         let query = self.conversations.bind(self.heads.bind(sqlx::query(AssertSqlSafe(sql))));
-        let query = prompts.bind(self.items.bind(self.contexts.bind(query)));
+        let query = self.prompts.bind(self.items.bind(self.contexts.bind(query)));
         let query = self.frames.bind(self.messages.bind(self.commands.bind(query)));
-        claims.bind(self.payloads.bind(self.entries.bind(query))).bind(now.as_micros()).bind(self.received)
+        let query = claims.bind(self.payloads.bind(self.entries.bind(query)));
+        let query = query.bind(now.as_micros()).bind(self.received);
+        self.attempts.bind(self.changed_commands.bind(self.changed_items.bind(query))).bind(self.unknown_from)
+    }
+
+    /// A row that is there already. Others than items and commands may also be new: the lock of their stream keeps them.
+    fn change_row(&mut self, tenant_id: &'a TenantId, row: &'a Row) {
+        let tenant = tenant_id.as_str();
+        match row {
+            Row::Item(item) => {
+                self.changed_items.add((tenant, item.item_id.as_str(), state_column(&item.state), text(item)));
+            }
+            Row::Command(command) => {
+                let (id, unknown_from) = (command.command_id.as_str(), command.unknown_from());
+                let unknown_from = unknown_from.map(Timestamp::as_micros);
+                self.changed_commands.add((tenant, id, updated_at(command), text(command), unknown_from));
+            }
+            _ => self.add_row(tenant_id, row),
+        }
     }
 
     fn add_row(&mut self, tenant_id: &'a TenantId, row: &'a Row) {
@@ -161,17 +211,19 @@ impl<'a> Batch<'a> {
             Row::Context(_) | Row::ErasedMessage(_) => {}
             Row::Item(item) => self.add_item(tenant, item),
             Row::Command(command) => {
-                let updated_at = command.results.last().map_or(command.bound_at, |result| result.at);
+                self.unknown_from.push(command.unknown_from().map(Timestamp::as_micros));
                 self.commands.add((
                     tenant,
                     command.command_id.as_str(),
                     command.idempotency_key.as_str(),
                     command.context_id.as_str(),
                     command.conversation_id.as_str(),
-                    updated_at.as_micros(),
+                    updated_at(command),
                     text(command),
                 ));
             }
+            Row::Attempt(id, command_id) => self.attempts.add((tenant, id.as_str(), command_id.as_str())),
+            Row::Prompt(message_id, item_id) => self.prompts.add((tenant, message_id.as_str(), item_id.as_str())),
             Row::Message(message) => {
                 let key = message.message_key.as_bytes();
                 let keep_until = message.keep_until.as_micros();
@@ -222,9 +274,6 @@ impl<'a> Batch<'a> {
             item.nonce_digest.as_bytes(),
             text(item),
         ));
-        for message_id in item.prompts.iter().filter_map(|prompt| prompt.message_id.as_ref()) {
-            self.prompts.entry((tenant, message_id.as_str())).or_insert(item.item_id.as_str());
-        }
     }
 
     fn add_entry(&mut self, Appended { entry, about }: &'a Appended) {
@@ -260,6 +309,11 @@ impl<'a> Batch<'a> {
             &body.payload,
         ));
     }
+}
+
+/// When a command was bound, taken over or reported on last.
+fn updated_at(command: &CommandRecord) -> i64 {
+    command.results.last().map_or(command.bound_at, |result| result.at).max(command.execution.since).as_micros()
 }
 
 fn context(row: &Row) -> Option<&ContextRecord> {

@@ -19,7 +19,7 @@ const PAYLOADS: &str = "-- sqlite: disposal.payloads
         AND p.seq BETWEEN w.value->>1 AND w.value->>2)";
 
 /// By the word for their kind, what goes by one name each.
-const NAMED: [(&str, &str); 8] = [
+const NAMED: [(&str, &str); 9] = [
     (
         "prompts",
         "-- sqlite: disposal.prompts
@@ -27,6 +27,13 @@ const NAMED: [(&str, &str); 8] = [
             SELECT ?1, p.value->>'message_id', i.item_id FROM json_each(?2) AS w
                 CROSS JOIN items AS i ON i.tenant_id = ?1 AND i.item_id = w.value
                 CROSS JOIN json_each(i.body, '$.prompts') AS p)",
+    ),
+    (
+        "attempts",
+        "-- sqlite: disposal.attempts
+        DELETE FROM command_attempts WHERE (tenant_id, attempt_id, command_id) IN (
+            SELECT ?1, c.body->>'$.attempt_id', c.command_id FROM json_each(?2) AS w
+                CROSS JOIN commands AS c ON c.tenant_id = ?1 AND c.command_id = w.value)",
     ),
     (
         "contexts",

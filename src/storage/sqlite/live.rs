@@ -98,6 +98,14 @@ fn reading(table: LiveTable) -> Option<Reading> {
             "json_object('idempotency_key', t.idempotency_key, 'context_id', t.context_id,
                 'conversation_id', t.conversation_id, 'updated_at', t.updated_at)"
         ),
+        LiveTable::CommandAttempts => reading!(
+            "command_attempts",
+            "attempt_id",
+            "attempt_id",
+            "",
+            "json_object('command_id', t.command_id)",
+            "NULL"
+        ),
         LiveTable::Messages => reading!(
             "messages",
             "message_key",

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
 
 use super::rows::{Rows, body, digest, head, unavailable};
 use crate::domain::event::StreamKey;
-use crate::domain::id::{ConversationId, ItemId, PrincipalId, TenantId};
+use crate::domain::id::{AttemptId, CommandId, ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
 use crate::storage::disposal::StoredMessage;
 use crate::storage::{Loaded, Row, StorageError, Want};
@@ -61,7 +61,7 @@ const LOAD: &str = "
         SELECT i.tenant_id, i.item_id FROM json_each(?7) AS w
             CROSS JOIN items AS i ON i.tenant_id = w.value->>0 AND i.command_id = w.value->>1
         UNION
-        SELECT m.tenant_id, m.body->'$.verdict'->>'item_id' FROM json_each(?12) AS w
+        SELECT m.tenant_id, m.body->'$.verdict'->>'item_id' FROM json_each(?13) AS w
             CROSS JOIN messages AS m ON m.tenant_id = w.value->>0 AND m.message_key = unhex(w.value->>1)
     ), wanted_contexts (tenant_id, context_id) AS (
         SELECT c.tenant_id, c.context_id FROM json_each(?2) AS w
@@ -108,7 +108,10 @@ const LOAD: &str = "
         CROSS JOIN principals AS p ON p.tenant_id = w.tenant_id AND p.principal_id = w.principal_id
     UNION ALL
     SELECT 'claim', c.tenant_id, NULL, NULL, NULL, NULL, NULL, c.claim_key, c.body FROM json_each(?11) AS w
-        CROSS JOIN claims AS c ON c.tenant_id = w.value->>0 AND c.claim_key = unhex(w.value->>1)";
+        CROSS JOIN claims AS c ON c.tenant_id = w.value->>0 AND c.claim_key = unhex(w.value->>1)
+    UNION ALL
+    SELECT 'attempt', a.tenant_id, a.attempt_id, a.command_id, NULL, NULL, NULL, NULL, NULL FROM json_each(?12) AS w
+        CROSS JOIN command_attempts AS a ON a.tenant_id = w.value->>0 AND a.attempt_id = w.value->>1";
 
 const LOAD_MORE: &str = "
     -- sqlite: load.more
@@ -142,7 +145,7 @@ impl<const N: usize> Lists<N> {
 /// Finds the streams of each want and loads what they name.
 pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Loaded, StorageError> {
     let streams = locate(connection, wants).await?;
-    let mut lists = Lists::<12>::new();
+    let mut lists = Lists::<13>::new();
     let mut conversations = BTreeSet::new();
     let mut keys = BTreeSet::new();
     for (want, streams) in wants.iter().zip(&streams) {
@@ -168,7 +171,7 @@ pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> R
     Ok(loaded)
 }
 
-fn name(lists: &mut Lists<12>, want: &Want) {
+fn name(lists: &mut Lists<13>, want: &Want) {
     let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
     needs.context.iter().for_each(|id| lists.add(3, &(tenant, id)));
     for item in needs.items.iter().chain(&needs.seen) {
@@ -176,7 +179,7 @@ fn name(lists: &mut Lists<12>, want: &Want) {
             ItemRef::Id(id) => lists.add(4, &(tenant, id)),
             ItemRef::Nonce(digest) => lists.add(5, &(tenant, digest)),
             ItemRef::Prompt(message_id) => lists.add(6, &(tenant, message_id)),
-            ItemRef::AnsweredBy(key) => lists.add(12, &(tenant, key)),
+            ItemRef::AnsweredBy(key) => lists.add(13, &(tenant, key)),
         }
     }
     needs.command.iter().for_each(|id| lists.add(7, &(tenant, id)));
@@ -184,6 +187,7 @@ fn name(lists: &mut Lists<12>, want: &Want) {
     needs.messages.iter().for_each(|key| lists.add(9, &(tenant, key)));
     needs.principals.iter().for_each(|id| lists.add(10, &(tenant, id)));
     want.claim.iter().for_each(|key| lists.add(11, &(tenant, key)));
+    needs.attempt.iter().for_each(|id| lists.add(12, &(tenant, id)));
 }
 
 /// The streams that each want needs; a name that nothing answers to adds none.
@@ -242,6 +246,13 @@ fn take(loaded: &mut Loaded, row: &SqliteRow) -> Result<(), StorageError> {
         "context" => Row::Context(body(row, "contexts")?),
         "item" => Row::Item(body(row, "items")?),
         "command" => Row::Command(body(row, "commands")?),
+        "attempt" => {
+            let foreign = |error| super::rows::impossible("command_attempts", &error);
+            Row::Attempt(
+                AttemptId::new(super::rows::text(row, "a")?).map_err(foreign)?,
+                CommandId::new(super::rows::text(row, "b")?).map_err(foreign)?,
+            )
+        }
         "message" => match body(row, "messages")? {
             StoredMessage::Kept(message) => Row::Message(*message),
             StoredMessage::Erased { erased } => Row::ErasedMessage(erased),

@@ -45,7 +45,7 @@ use crate::state_layer::fact::Fact;
 use crate::storage::{
     ApiKey, ApprovalQuery, ContextQuery, Counts, Disposal, EvidenceQuery, FactQuery, HoldSet, Kept, Loaded, Locking,
     Page, PolicySet, PolicyVersion, PrincipalQuery, Row, SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant,
-    Transaction, Want, Writes,
+    Transaction, UnreportedQuery, Want, Writes,
 };
 
 /// Connections for reads. They never wait for the writer: that is what WAL is for.
@@ -267,6 +267,14 @@ impl Store for SqliteStore {
     async fn command(&self, tenant_id: &TenantId, id: &CommandId) -> Result<Option<CommandRecord>, StorageError> {
         let sql = "-- sqlite: command\nSELECT body FROM commands WHERE tenant_id = ? AND command_id = ?";
         read::one(&self.readers, sql, "commands", tenant_id, id.as_str()).await
+    }
+
+    async fn unreported(
+        &self,
+        tenant_id: &TenantId,
+        query: &UnreportedQuery,
+    ) -> Result<Page<CommandRecord>, StorageError> {
+        read::unreported(&self.readers, tenant_id, query).await
     }
 
     async fn last_command(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<CommandRecord>, StorageError> {

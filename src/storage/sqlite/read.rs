@@ -5,6 +5,7 @@ use sqlx::{AssertSqlSafe, SqlitePool};
 
 use super::rows::{body, entry, unavailable};
 use crate::domain::canonical::Digest;
+use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::id::{SpaceId, TenantId};
 use crate::domain::item::PendingItem;
@@ -16,6 +17,7 @@ use crate::evidence::entry::LogEntry;
 use crate::state_layer::fact::Fact;
 use crate::storage::{
     ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, MAX_PAGE, Page, Position, PrincipalQuery, StorageError,
+    UnreportedQuery,
 };
 
 /// One value to bind.
@@ -142,6 +144,29 @@ pub(super) async fn approvals(
     let position =
         |item: &PendingItem| Position { micros: item.asked_at.as_micros(), id: item.item_id.as_str().to_owned() };
     page(&rows, more, |row| body(row, "items"), position)
+}
+
+pub(super) async fn unreported(
+    pool: &SqlitePool,
+    tenant_id: &TenantId,
+    query: &UnreportedQuery,
+) -> Result<Page<CommandRecord>, StorageError> {
+    let select = "-- sqlite: read.unreported\nSELECT body FROM commands
+        WHERE tenant_id = ? AND unknown_from IS NOT NULL";
+    let mut search = Search::new(select, tenant_id);
+    search.text(
+        " AND conversation_id = ?",
+        query.conversation_id.as_ref().map(crate::domain::id::ConversationId::as_str),
+    );
+    search.time(" AND unknown_from <= ?", query.unknown_at);
+    search.time(" AND unknown_from > ?", query.executing_at);
+    search.after(" AND (unknown_from, command_id) > (?, ?)", query.after.as_ref());
+    let (rows, more) = search.page(pool, " ORDER BY unknown_from, command_id", query.limit).await?;
+    let position = |command: &CommandRecord| Position {
+        micros: command.unknown_from().unwrap_or_default().as_micros(),
+        id: command.command_id.as_str().to_owned(),
+    };
+    page(&rows, more, |row| body(row, "commands"), position)
 }
 
 pub(super) async fn principals(

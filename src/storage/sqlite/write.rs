@@ -6,9 +6,11 @@ use serde::Serialize;
 use sqlx::SqliteConnection;
 
 use super::rows::{Rows, unavailable};
+use crate::domain::command::CommandRecord;
 use crate::domain::id::TenantId;
 use crate::domain::item::{ItemState, PendingItem};
 use crate::domain::principal::Principal;
+use crate::domain::time::Timestamp;
 use crate::evidence::entry::Appended;
 use crate::storage::{Row, StorageError, Writes};
 
@@ -42,24 +44,46 @@ const ITEMS: &str = "
                        command_id, asked_at, expires_at, nonce_digest, body)
     SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8,
            value->>9, value->>10, unhex(value->>11), value->>12 FROM json_each(?1) WHERE true
-    ON CONFLICT (tenant_id, item_id) DO UPDATE SET state = excluded.state, body = excluded.body";
+    ON CONFLICT DO NOTHING";
+
+const CHANGED_ITEMS: &str = "
+    -- sqlite: write.changed_items
+    UPDATE items SET state = n.state, body = n.body
+    FROM (SELECT value->>0 AS tenant, value->>1 AS id, value->>2 AS state, value->>3 AS body FROM json_each(?1)) AS n
+    WHERE tenant_id = n.tenant AND item_id = n.id";
 
 const ITEM_PROMPTS: &str = "
     -- sqlite: write.item_prompts
     INSERT INTO item_prompts (tenant_id, message_id, item_id)
     SELECT value->>0, value->>1, value->>2 FROM json_each(?1) WHERE true
-    ON CONFLICT (tenant_id, message_id) DO NOTHING";
+    ON CONFLICT DO NOTHING";
 
 const COMMANDS: &str = "
     -- sqlite: write.commands
-    INSERT INTO commands (tenant_id, command_id, idempotency_key, context_id, conversation_id, updated_at, body)
-    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6 FROM json_each(?1) WHERE true
-    ON CONFLICT (tenant_id, command_id) DO UPDATE SET updated_at = excluded.updated_at, body = excluded.body";
+    INSERT INTO commands (tenant_id, command_id, idempotency_key, context_id, conversation_id, updated_at, body,
+                          unknown_from)
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7
+    FROM json_each(?1) WHERE true
+    ON CONFLICT DO NOTHING";
+
+const CHANGED_COMMANDS: &str = "
+    -- sqlite: write.changed_commands
+    UPDATE commands SET updated_at = n.at, body = n.body, unknown_from = n.unknown_from
+    FROM (SELECT value->>0 AS tenant, value->>1 AS id, value->>2 AS at, value->>3 AS body, value->>4 AS unknown_from
+          FROM json_each(?1)) AS n
+    WHERE tenant_id = n.tenant AND command_id = n.id";
+
+const ATTEMPTS: &str = "
+    -- sqlite: write.command_attempts
+    INSERT INTO command_attempts (tenant_id, attempt_id, command_id)
+    SELECT value->>0, value->>1, value->>2 FROM json_each(?1) WHERE true
+    ON CONFLICT DO NOTHING";
 
 const MESSAGES: &str = "
     -- sqlite: write.messages
     INSERT INTO messages (tenant_id, message_key, conversation_id, keep_until, received_at, body)
-    SELECT value->>0, unhex(value->>1), value->>2, value->>3, value->>4, value->>5 FROM json_each(?1) WHERE true";
+    SELECT value->>0, unhex(value->>1), value->>2, value->>3, value->>4, value->>5 FROM json_each(?1) WHERE true
+    ON CONFLICT DO NOTHING";
 
 const PRINCIPALS: &str = "
     -- sqlite: write.principals
@@ -93,7 +117,8 @@ const ROLES: &str = "
 const FRAMES: &str = "
     -- sqlite: write.frames
     INSERT INTO frames (tenant_id, context_frame_id, context_id, command_id, created_at, body)
-    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 FROM json_each(?1) WHERE true";
+    SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 FROM json_each(?1) WHERE true
+    ON CONFLICT DO NOTHING";
 
 const CLAIMS: &str = "
     -- sqlite: write.claims
@@ -123,13 +148,16 @@ const LOG_PAYLOADS: &str = "
            unhex(value->>10), value->>11 FROM json_each(?1) WHERE true";
 
 /// The statements in the order in which they run; within one, `Values` keeps the order of the batch.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 18] = [
     STREAMS,
     CONVERSATIONS,
     CONTEXTS,
     ITEMS,
+    CHANGED_ITEMS,
     ITEM_PROMPTS,
     COMMANDS,
+    CHANGED_COMMANDS,
+    ATTEMPTS,
     MESSAGES,
     PRINCIPALS,
     FORGET_ALIASES,
@@ -141,13 +169,19 @@ const ORDER: [&str; 15] = [
     LOG_ENTRIES,
 ];
 
-/// The rows of each statement, as the JSON array that it takes.
+/// Statements that have to reach as many rows as they were given: rows that are new must not be there, and rows that
+/// change must. What must be unique beyond one stream is claimed that way and never written over.
+const COUNTED: [&str; 8] = [ITEMS, CHANGED_ITEMS, ITEM_PROMPTS, COMMANDS, CHANGED_COMMANDS, ATTEMPTS, MESSAGES, FRAMES];
+
+/// The rows of each statement, as the JSON array that it takes, and their number.
 #[derive(Default)]
-struct Values(BTreeMap<&'static str, Rows>);
+struct Values(BTreeMap<&'static str, (Rows, u64)>);
 
 impl Values {
     fn add(&mut self, statement: &'static str, row: &impl Serialize) {
-        self.0.entry(statement).or_default().add(row);
+        let (rows, number) = self.0.entry(statement).or_default();
+        rows.add(row);
+        *number += 1;
     }
 }
 
@@ -166,8 +200,11 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
         );
         values.add(STREAMS, &row);
     }
-    for (tenant_id, row) in &writes.rows {
+    for (tenant_id, row) in writes.new_rows.iter().chain(&writes.rewritten) {
         add_row(&mut values, tenant_id, row);
+    }
+    for (tenant_id, row) in &writes.rows {
+        change_row(&mut values, tenant_id, row);
     }
     for (tenant_id, key, claim) in &writes.claims {
         values.add(CLAIMS, &(tenant_id, key, claim.expires_at.as_micros(), &claim.space_id, text(claim)));
@@ -176,8 +213,12 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
         add_entry(&mut values, entry);
     }
     for statement in ORDER.into_iter().chain([LOG_OUTBOX, LOG_PAYLOADS]) {
-        if let Some(rows) = values.0.remove(statement) {
-            sqlx::query(statement).bind(rows.into_array()).execute(&mut *connection).await.map_err(unavailable)?;
+        let Some((rows, number)) = values.0.remove(statement) else { continue };
+        let query = sqlx::query(statement).bind(rows.into_array());
+        let reached = query.execute(&mut *connection).await.map_err(unavailable)?.rows_affected();
+        // What stands in the place of a name may be taken; nothing else is written together with that.
+        if COUNTED.contains(&statement) && writes.rewritten.is_empty() && reached != number {
+            return Err(StorageError::Conflict);
         }
     }
     Ok(())
@@ -186,6 +227,26 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
 fn text<T: serde::Serialize>(value: &T) -> String {
     // Every stored type writes as JSON; a body that did not would be refused when it is read.
     serde_json::to_string(value).unwrap_or_default()
+}
+
+/// A row that is there already. Others than items and commands may also be new: the lock of their stream keeps them.
+fn change_row(values: &mut Values, tenant_id: &TenantId, row: &Row) {
+    match row {
+        Row::Item(item) => {
+            values.add(CHANGED_ITEMS, &(tenant_id, &item.item_id, state_column(&item.state), text(item)));
+        }
+        Row::Command(command) => {
+            let unknown_from = command.unknown_from().map(Timestamp::as_micros);
+            let row = (tenant_id, &command.command_id, updated_at(command), text(command), unknown_from);
+            values.add(CHANGED_COMMANDS, &row);
+        }
+        _ => add_row(values, tenant_id, row),
+    }
+}
+
+/// When a command was bound, taken over or reported on last.
+fn updated_at(command: &CommandRecord) -> i64 {
+    command.results.last().map_or(command.bound_at, |result| result.at).max(command.execution.since).as_micros()
 }
 
 fn add_row(values: &mut Values, tenant_id: &TenantId, row: &Row) {
@@ -208,18 +269,20 @@ fn add_row(values: &mut Values, tenant_id: &TenantId, row: &Row) {
         }
         Row::Item(item) => add_item(values, tenant_id, item),
         Row::Command(command) => {
-            let updated_at = command.results.last().map_or(command.bound_at, |result| result.at);
             let row = (
                 tenant_id,
                 &command.command_id,
                 &command.idempotency_key,
                 &command.context_id,
                 &command.conversation_id,
-                updated_at.as_micros(),
+                updated_at(command),
                 text(command),
+                command.unknown_from().map(Timestamp::as_micros),
             );
             values.add(COMMANDS, &row);
         }
+        Row::Attempt(attempt_id, command_id) => values.add(ATTEMPTS, &(tenant_id, attempt_id, command_id)),
+        Row::Prompt(message_id, item_id) => values.add(ITEM_PROMPTS, &(tenant_id, message_id, item_id)),
         Row::Message(message) => {
             let keep_until = message.keep_until.as_micros();
             let (key, received_at) = (&message.message_key, message.received_at.as_micros());
@@ -261,9 +324,6 @@ fn add_item(values: &mut Values, tenant_id: &TenantId, item: &PendingItem) {
         text(item),
     );
     values.add(ITEMS, &row);
-    for message_id in item.prompts.iter().filter_map(|prompt| prompt.message_id.as_ref()) {
-        values.add(ITEM_PROMPTS, &(tenant_id, message_id, &item.item_id));
-    }
 }
 
 /// The word by which an item's state is searched.

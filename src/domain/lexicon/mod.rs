@@ -6,6 +6,7 @@
 //! [`Reading::Qualified`], which never binds; the rest is [`Reading::Other`].
 
 mod build;
+mod hidden;
 mod normalise;
 mod option;
 mod phrases;

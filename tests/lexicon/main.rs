@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use cscp::domain::lexicon::{Lexicon, LexiconFile, Reading, normalise, read_number};
 use proptest::prelude::*;
 
-const PT: &str = include_str!("../policies/lexicons/pt-BR.yaml");
-const ES: &str = include_str!("../policies/lexicons/es.yaml");
-const EN: &str = include_str!("../policies/lexicons/en.yaml");
+mod characters;
+
+const PT: &str = include_str!("../../policies/lexicons/pt-BR.yaml");
+const ES: &str = include_str!("../../policies/lexicons/es.yaml");
+const EN: &str = include_str!("../../policies/lexicons/en.yaml");
 
 fn files() -> Vec<LexiconFile> {
     [PT, ES, EN].map(|text| serde_saphyr::from_str(text).unwrap()).into()
@@ -58,9 +60,9 @@ fn a_plain_yes_confirms() {
         "That’s right", "thats right", "yes ma'am", "of course", "sounds good", "all right",
         "👍", "👍👍👍", "👍🏽", "👍🏿👍🏻", "👍️", "✅", "✅✅", "👌", "✔️", "☑️", "🆗", "👍 ✅",
         "sim 👍", "👍 sim", "sim👍👍", "sim ✅👍🏾", "👍 ok 👍", "yes 👍", "sí 👌🏼", "sim 🙏", "sim 🙏🏽🙏🏽",
-        "ＳＩＭ", "ｓｉｍ", "s\u{200B}im", "\u{200F}sim\u{200F}", "\u{202A}ok\u{202C}", "\u{FEFF}sim",
+        "ＳＩＭ", "ｓｉｍ", "\u{200F}sim\u{200F}", "\u{202A}ok\u{202C}",
         "sim.", "sim!", "sim!!", "sim❗", "sim :)", "ok :-)", "(sim)", "- sim",
-        "s\u{AD}im", "si\u{301}", "sim\n", "sim\r\n\t", "\u{2800}sim", "𝐬𝐢𝐦",
+        "si\u{301}", "sim\n", "sim\r\n\t", "sim\u{A0}", "𝐬𝐢𝐦",
     ]);
 }
 

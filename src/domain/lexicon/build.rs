@@ -1,9 +1,10 @@
 //! Building a lexicon from its files, and refusing files with which a wrong yes could be read.
 
 use super::normalise::{normalise, squeeze};
-use super::phrases::{Conflict, Entries, Entry, Phrases, Polarity};
+use super::phrases::{Conflict, Entries, Entry, Phrases, Polarity, SpokenPhrases};
 use super::plain::is_plain;
 use super::reading::MAX_ANSWER_CHARS;
+use super::withdrawal::WithdrawalPhrases;
 use super::{Lexicon, LexiconFile, LexiconVersion};
 
 /// Why lexicon files cannot be used.
@@ -32,7 +33,9 @@ pub enum LexiconError {
         entry: String,
     },
     /// An entry that is not plain ([`is_plain`]): such a text is never an answer.
-    #[error("lexicon {locale}: {entry:?} is a question, quoted, struck through, negated or left open")]
+    #[error(
+        "lexicon {locale}: {entry:?} is a question, quoted, struck through, negated, left open or has hidden characters"
+    )]
     NoAnswer {
         /// The file's locale.
         locale: String,
@@ -94,6 +97,7 @@ impl Lexicon {
             entries: Entries::default(),
             qualifiers: phrases(files, |file| &file.qualifiers)?,
             option_words: phrases(files, |file| &file.option_words)?,
+            withdrawals: withdrawal_phrases(files)?,
         };
         let other_words = phrases(files, |file| &file.other_words)?;
         for file in files {
@@ -131,6 +135,21 @@ fn phrases(files: &[LexiconFile], list: impl Fn(&LexiconFile) -> &Vec<String>) -
         }
     }
     Ok(phrases)
+}
+
+fn withdrawal_phrases(files: &[LexiconFile]) -> Result<WithdrawalPhrases, LexiconError> {
+    let other_words = phrases(files, |file| &file.other_words)?;
+    let spoken = |list: fn(&LexiconFile) -> &Vec<String>| -> Result<SpokenPhrases, LexiconError> {
+        let phrases = phrases(files, list)?;
+        Ok(SpokenPhrases::new(&phrases, &other_words))
+    };
+    Ok(WithdrawalPhrases {
+        negations: spoken(|file| &file.negations)?,
+        call_offs: spoken(|file| &file.call_offs)?,
+        call_offs_alone: spoken(|file| &file.call_offs_alone)?,
+        hesitations: spoken(|file| &file.hesitations)?,
+        courtesies: spoken(|file| &file.courtesies)?,
+    })
 }
 
 fn fold(file: &LexiconFile, written: &str) -> Result<String, LexiconError> {
@@ -227,6 +246,10 @@ mod tests {
             negative: owned(negative),
             negations: vec!["nem".into()],
             qualifiers: vec!["mas".into(), "só que".into()],
+            call_offs: Vec::new(),
+            call_offs_alone: Vec::new(),
+            hesitations: Vec::new(),
+            courtesies: Vec::new(),
             option_words: Vec::new(),
             other_words: Vec::new(),
         }
@@ -260,6 +283,7 @@ mod tests {
         assert!(refused(file("pt", &["~sim~"], &[])).contains("struck"));
         assert!(refused(file("pt", &["!sim"], &[])).contains("negated"));
         assert!(refused(file("pt", &["sim,"], &[])).contains("left open"));
+        assert!(refused(file("pt", &["sim\u{200B}"], &[])).contains("hidden"));
         assert!(refused(file("pt", &["..."], &[])).contains("neither"));
         assert!(refused(file("pt", &[&"s".repeat(201)], &[])).contains("longer"));
         assert!(refused(file(" ", &[], &[])).contains("blank"));

@@ -4,13 +4,17 @@
 //! lexicon file. There is no fuzzy matching: every rule tried that tolerated a typo also let some
 //! other word confirm (`poder`, `certa`, `now`). Whatever merely resembles an answer is
 //! [`Reading::Qualified`], which never binds; the rest is [`Reading::Other`].
+//!
+//! Taking an answer back is made easier than giving one: [`Lexicon::withdrawal`] listens for it.
 
 mod build;
+mod hidden;
 mod normalise;
 mod option;
 mod phrases;
 mod plain;
 mod reading;
+mod withdrawal;
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +25,7 @@ pub use normalise::normalise;
 pub use option::read_number;
 pub use plain::is_plain;
 pub use reading::{MAX_ANSWER_CHARS, MAX_QUALIFIED_TOKENS};
+pub use withdrawal::{MAX_HESITANT_TOKENS, MAX_NEGATED_TOKENS, MAX_WITHDRAWAL_CHARS, Withdrawal};
 
 /// One locale's answers, as a file in `policies/lexicons/` holds them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,10 +39,24 @@ pub struct LexiconFile {
     pub affirmative: Vec<String>,
     /// Messages that say no when they are the whole message.
     pub negative: Vec<String>,
-    /// Words that negate: an affirmative entry, of any file, that contains one is refused.
+    /// Words that negate: an affirmative entry, of any file, that contains one is refused. They also take a yes back
+    /// ([`Withdrawal::Refusal`]).
     pub negations: Vec<String>,
     /// Words that take an answer half back or put a condition on it, as `mas` or `but`.
     pub qualifiers: Vec<String>,
+    /// Phrases that take a yes back wherever they stand ([`Withdrawal::CallOff`]), as `cancela` or `my mistake`.
+    #[serde(default)]
+    pub call_offs: Vec<String>,
+    /// Words that do so only as the whole message, since among other words they mean something else, as `para`.
+    #[serde(default)]
+    pub call_offs_alone: Vec<String>,
+    /// Phrases that put a yes off ([`Withdrawal::Hesitation`]), as `peraí` or `not yet`.
+    #[serde(default)]
+    pub hesitations: Vec<String>,
+    /// Phrases that take nothing back although some have a negation in them, as `no problem`, and what may stand
+    /// beside them, as `thanks`. They count only where they are the whole message.
+    #[serde(default)]
+    pub courtesies: Vec<String>,
     /// Words that may stand before an option's number, as `opção` in "opção 2".
     #[serde(default)]
     pub option_words: Vec<String>,
@@ -101,6 +120,7 @@ pub struct Lexicon {
     entries: phrases::Entries,
     qualifiers: Phrases,
     option_words: Phrases,
+    withdrawals: withdrawal::WithdrawalPhrases,
 }
 
 /// What a message says against an answer that was given before and is not carried out yet.

@@ -1,6 +1,7 @@
 //! Reading the number of an option.
 
 use super::Lexicon;
+use super::hidden::has_hidden;
 use super::normalise::normalise;
 use super::plain::is_plain;
 
@@ -10,10 +11,10 @@ const MAX_OPTION_CHARS: usize = 40;
 /// Reads a text that is nothing but a number from 1 to 99: `2`, `2.`, `2)`, `２` or `2️⃣`.
 ///
 /// No other shape: not `-2`, `2,5`, `2?`, `02`, `2️⃣3️⃣`, `②` or `2²`, which say something else or
-/// may.
+/// may; and not if a character in it cannot be seen.
 #[must_use]
 pub fn read_number(text: &str) -> Option<u32> {
-    if text.chars().nth(MAX_OPTION_CHARS).is_some() {
+    if text.chars().nth(MAX_OPTION_CHARS).is_some() || has_hidden(text) {
         return None;
     }
     number(text.trim_matches(is_blank))
@@ -70,11 +71,11 @@ fn is_blank(c: char) -> bool {
     c.is_whitespace() || is_unseen(c)
 }
 
-/// What phones put around or into a typed number without showing it.
+/// What phones put around a typed number, or into a keycap, without showing it.
 fn is_unseen(c: char) -> bool {
     matches!(c,
-        '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}' | '\u{2066}'..='\u{2069}'
-        | '\u{FE0E}' | '\u{FE0F}' | '\u{FEFF}')
+        '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202C}' | '\u{2066}'..='\u{2069}' | '\u{FE0E}'
+        | '\u{FE0F}')
 }
 
 #[cfg(test)]
@@ -140,6 +141,11 @@ mod tests {
             "\u{20E3}",
             "~2~",
             "2\n3",
+            "2\u{200B}",
+            "1\u{200E}2",
+            "\u{FEFF}2",
+            "2\u{FE0F}",
+            "2\u{0}",
         ] {
             assert_eq!(read_number(text), None, "{text:?}");
         }

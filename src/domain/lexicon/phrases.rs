@@ -1,6 +1,7 @@
 //! Tables of folded phrases, looked up by whole tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::normalise::{prolongs, squeeze};
 use super::{LexiconVersion, Reading};
@@ -35,6 +36,11 @@ impl Entry {
         Reading::Qualified { locale, entry, version }
     }
 
+    /// How many tokens the entry has, and with it every text that is read as it.
+    pub(super) fn tokens(&self) -> usize {
+        self.folded.split(' ').count()
+    }
+
     fn parts(&self) -> (String, String, String) {
         let LexiconVersion { locale, version } = self.source.clone();
         (locale, self.written.clone(), version)
@@ -63,7 +69,7 @@ impl Entries {
             let opposite = Box::new(opposite.clone());
             return Err(Conflict { entry: Box::new(entry), opposite });
         }
-        self.longest = self.longest.max(entry.folded.split(' ').count());
+        self.longest = self.longest.max(entry.tokens());
         if alike.iter().all(|known| known.folded != entry.folded) {
             alike.push(entry);
         }
@@ -131,5 +137,89 @@ impl Phrases {
         lengths
             .flat_map(|n| tokens.windows(n))
             .find_map(|window| self.folded.get(&window.join(" ")).map(String::as_str))
+    }
+}
+
+/// The most tokens of one piece beside the phrases.
+const LONGEST_PIECE: usize = 4;
+
+/// A token of a folded text, with its repeated letters cut.
+#[derive(Debug)]
+pub(super) struct Token<'a> {
+    pub(super) text: &'a str,
+    squeezed: String,
+}
+
+impl<'a> Token<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, squeezed: squeeze(text) }
+    }
+}
+
+/// Phrases that are also recognised with letters repeated, wherever they stand.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SpokenPhrases {
+    /// By their first token, squeezed.
+    by_first: BTreeMap<String, Vec<Vec<String>>>,
+    /// Words that only look like one of the phrases with letters repeated.
+    other_words: BTreeSet<String>,
+}
+
+impl SpokenPhrases {
+    pub(super) fn new(folded: &Phrases, other_words: &Phrases) -> Self {
+        let mut phrases = Self { by_first: BTreeMap::new(), other_words: other_words.folded.clone() };
+        for phrase in &folded.folded {
+            let tokens: Vec<String> = phrase.split(' ').map(str::to_owned).collect();
+            if let Some(first) = tokens.first() {
+                phrases.by_first.entry(squeeze(first)).or_default().push(tokens);
+            }
+        }
+        phrases
+    }
+
+    /// Where the phrases stand among the tokens.
+    pub(super) fn find(&self, tokens: &[Token<'_>]) -> Vec<Range<usize>> {
+        let starts = 0..tokens.len();
+        starts.flat_map(|start| self.lengths_at(tokens, start).map(move |length| start..start + length)).collect()
+    }
+
+    /// Whether the tokens are nothing but phrases, one after the other, and pieces that `is_piece` accepts. At least
+    /// one of them is a phrase.
+    pub(super) fn cover(&self, tokens: &[Token<'_>], is_piece: impl Fn(&[Token<'_>]) -> bool) -> bool {
+        // Whether the first n tokens are covered, without and with a phrase among them.
+        let mut covered = vec![(false, false); tokens.len() + 1];
+        if let Some(nothing) = covered.first_mut() {
+            nothing.0 = true;
+        }
+        for start in 0..tokens.len() {
+            let Some(before) = covered.get(start).copied().filter(|before| before.0 || before.1) else { continue };
+            for length in self.lengths_at(tokens, start) {
+                if let Some(after) = covered.get_mut(start + length) {
+                    after.1 = true;
+                }
+            }
+            let longest = LONGEST_PIECE.min(tokens.len() - start);
+            for end in start + 1..=start + longest {
+                if let Some(after) = covered.get_mut(end)
+                    && tokens.get(start..end).is_some_and(&is_piece)
+                {
+                    *after = (after.0 || before.0, after.1 || before.1);
+                }
+            }
+        }
+        covered.last().is_some_and(|all| all.1)
+    }
+
+    fn lengths_at<'a>(&'a self, tokens: &'a [Token<'_>], start: usize) -> impl Iterator<Item = usize> + 'a {
+        let rest = tokens.get(start..).unwrap_or_default();
+        let phrases = rest.first().and_then(|first| self.by_first.get(&first.squeezed));
+        phrases.into_iter().flatten().filter(|phrase| self.begins_with(rest, phrase)).map(Vec::len)
+    }
+
+    fn begins_with(&self, tokens: &[Token<'_>], phrase: &[String]) -> bool {
+        let is_same = |(token, word): (&Token<'_>, &String)| {
+            token.text == word || (!self.other_words.contains(token.text) && prolongs(token.text, word))
+        };
+        tokens.len() >= phrase.len() && tokens.iter().zip(phrase).all(is_same)
     }
 }

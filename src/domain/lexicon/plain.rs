@@ -3,6 +3,7 @@
 //! Folding drops punctuation, and with it signs that turn an answer round: `!sim`, `[ ] sim`,
 //! `sim…`, `sim :(`. They are looked for here, in the text as it was sent.
 
+use super::hidden::has_hidden;
 use super::normalise::{is_punctuation, shown};
 use super::reading::MAX_ANSWER_CHARS;
 
@@ -11,8 +12,10 @@ use super::reading::MAX_ANSWER_CHARS;
 /// False if it asks (a question mark of any script, or an emoji of one), is or contains something
 /// struck through (`~x~`), has a quoted line (`> x`), begins with a negation sign (`!x`, `¬x`) or
 /// has an unticked box (`[ ] x`), trails off (`x,`, `x —`, `x...`), has a sad face of punctuation
-/// (`x :(`), or is longer than [`MAX_ANSWER_CHARS`]. A final `.` or `!`, quotes, brackets,
-/// emphasis and a smiling `:)` are plain.
+/// (`x :(`), has a character that cannot be seen, or is longer than [`MAX_ANSWER_CHARS`]. A final
+/// `.` or `!`, quotes, brackets, emphasis and a smiling `:)` are plain. So are white space, the
+/// joiners, styles and skin tones of an emoji, and direction marks around the whole text; every
+/// other character that is invisible, reorders or controls is not.
 ///
 /// Says nothing about the words: a text may be plain and no answer.
 ///
@@ -24,6 +27,9 @@ use super::reading::MAX_ANSWER_CHARS;
 #[must_use]
 pub fn is_plain(text: &str) -> bool {
     if text.chars().nth(MAX_ANSWER_CHARS).is_some() || text.chars().any(is_question_mark) {
+        return false;
+    }
+    if has_hidden(text) {
         return false;
     }
     let shown: Vec<char> = shown(text).collect();
@@ -268,7 +274,9 @@ mod tests {
             "10:00/11:00",
             "100%",
             "C++",
-            "sim\u{2800}",
+            " \u{200E}sim\u{200F}\n",
+            "\u{2068}\u{202A}sim\u{202C}\u{2069}",
+            "sim\u{A0}🙅🏽\u{200D}♀\u{FE0F}",
         ] {
             assert!(is_plain(text), "{text:?}");
         }

@@ -14,7 +14,7 @@ pub const MAX_ANSWER_CHARS: usize = 200;
 pub const MAX_QUALIFIED_TOKENS: usize = 4;
 
 /// A message made of nothing but entries.
-enum Whole<'a> {
+pub(super) enum Whole<'a> {
     /// They say the same.
     Agreed(&'a Entry),
     /// Some say yes and some no.
@@ -68,7 +68,7 @@ impl Lexicon {
         }
     }
 
-    fn whole(&self, tokens: &[&str]) -> Option<Whole<'_>> {
+    pub(super) fn whole(&self, tokens: &[&str]) -> Option<Whole<'_>> {
         if let Some(entry) = self.once_or_repeated(tokens) {
             return Some(Whole::Agreed(entry));
         }
@@ -108,7 +108,7 @@ fn head(text: &str) -> (&str, bool) {
 }
 
 /// The tokens of a folded text, a symbol repeated in a row counted once.
-fn squeeze_symbols(folded: &str) -> Vec<&str> {
+pub(super) fn squeeze_symbols(folded: &str) -> Vec<&str> {
     let mut tokens: Vec<&str> = folded.split_whitespace().collect();
     tokens.dedup_by(|next, token| next == token && is_symbol(token));
     tokens

@@ -175,15 +175,14 @@ impl LiveRow {
                 });
                 Self::expected(LiveTable::Frames, frame.context_frame_id.as_str(), columns, stored)
             }
-            Row::Attempt(attempt_id, command_id) => {
-                let columns = serde_json::json!({"command_id": command_id});
-                Self::expected(LiveTable::CommandAttempts, attempt_id.as_str(), columns, &Value::Null)
-            }
-            Row::Prompt(message_id, item_id) => {
-                let columns = serde_json::json!({"item_id": item_id});
-                Self::expected(LiveTable::ItemPrompts, message_id.as_str(), columns, &Value::Null)
-            }
+            Row::Attempt(id, of) => Self::leading(LiveTable::CommandAttempts, id.as_str(), "command_id", of.as_str()),
+            Row::Prompt(id, of) => Self::leading(LiveTable::ItemPrompts, id.as_str(), "item_id", of.as_str()),
         }
+    }
+
+    /// A row that says which other row a name leads to.
+    fn leading(table: LiveTable, id: &str, column: &str, to: &str) -> Self {
+        Self::expected(table, id, serde_json::json!({column: to}), &Value::Null)
     }
 
     /// The row that a record of a fact space is stored as.

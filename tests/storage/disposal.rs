@@ -127,7 +127,7 @@ async fn rows_go_and_a_stream_without_a_name_still_verifies() {
         ..Disposal::default()
     };
     let counts = disposing.erase(&disposal).await.unwrap();
-    for kind in ["contexts", "items", "commands", "frames", "conversations", "streams"] {
+    for kind in ["contexts", "items", "commands", "attempts", "frames", "conversations", "streams"] {
         assert_eq!(counts.get(kind), Some(&1), "{kind}: {counts:?}");
     }
     let cause = ErasureCause::Retention { before: BTreeMap::new() };

@@ -4,20 +4,24 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cscp::domain::id::{Ids, PrincipalId};
-use cscp::domain::operation::{CredentialKind, Operation, PutPrincipal};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use cscp::domain::id::{AttemptId, CommandId, Ids, PrincipalId};
+use cscp::domain::message::message_key;
+use cscp::domain::operation::{AttachPrompt, CredentialKind, Operation, PutPrincipal};
 use cscp::domain::principal::{Alias, AliasKind, PrincipalKind};
 use cscp::packs::PackSource;
 use cscp::service::privacy::{Erase, Erased, Selector};
 use cscp::service::{Caller, Service, ServiceError, verify_tenant};
 use cscp::storage::committer::Limits;
-use cscp::storage::{Scope, Store};
+use cscp::storage::{LiveTable, Scope, Store};
 use cscp::system::SystemEntropy;
 use serde_json::json;
 
 use crate::doubt::{Cut, Fate};
 use crate::harness::House;
 use crate::meddled::Meddled;
+use crate::replay::expect_replayed;
 
 const NUMBER: &str = "+5511900000017";
 /// What marks everything of the person's own.
@@ -130,4 +134,44 @@ async fn an_erasure_that_ends_anywhere_is_finished_by_asking_again() {
         }
         assert!(ends > 4, "there are several transactions: {ends}");
     }
+}
+
+/// A name that is claimed and names the person becomes the pseudonym. Two of them become one, and that does not stop the
+/// erasure: both records stay, and the pseudonym leads to one of them.
+#[tokio::test]
+async fn names_that_become_one_pseudonym_do_not_stop_an_erasure() {
+    let house = house().await;
+    let said = |text: &str| json!({"actor_id": "bob", "conversation_id": "bobs", "text": text});
+    let context_id = house.context_of(house.message("wamid.bob", &said("hello there"))).await;
+    for (n, before) in ["a", "b"].into_iter().enumerate() {
+        let named = format!("wamid.{}", STANDARD_NO_PAD.encode(format!("{before}5511900000017 and more")));
+        let command = format!("bobs-{n}");
+        let (item_id, buttons) = house.ask(&context_id, &command).await;
+        let message = house.message(&named, &json!({}));
+        let message_key = message_key(&house.tenant.key, &message.channel, &message.message_id);
+        let attach = AttachPrompt { item_id, message_id: message.message_id, message_key, sent_at: None };
+        house.answer(Operation::AttachPrompt(attach)).await.unwrap();
+        let mut tap = said("Yes");
+        tap["button_id"] = json!(buttons[0]);
+        house.post(&format!("wamid.bob.{n}"), tap).await;
+        let Operation::Bind(mut bind) = House::bind(&context_id, &command, "one") else { panic!("no binding") };
+        bind.attempt_id = AttemptId::new(named).unwrap();
+        house.answer(Operation::Bind(bind)).await.unwrap();
+    }
+    erase(&house, Arc::clone(&house.store)).await.unwrap();
+    assert_eq!(left(&house).await, [""; 0]);
+    sound(&house).await;
+    let tenant = &house.tenant.tenant_id;
+    let mut attempts = BTreeSet::new();
+    for n in 0..2 {
+        let command =
+            house.store.command(tenant, &CommandId::new(format!("bobs-{n}")).unwrap()).await.unwrap().unwrap();
+        attempts.insert(command.attempt_id.as_str().to_owned());
+    }
+    let attempts: Vec<String> = attempts.into_iter().collect();
+    assert_eq!(attempts.len(), 1, "both have the pseudonym: {attempts:?}");
+    for table in [LiveTable::CommandAttempts, LiveTable::ItemPrompts] {
+        assert_eq!(house.store.live_rows(tenant, table, &attempts).await.unwrap().len(), 1, "{table:?}");
+    }
+    expect_replayed(&house).await;
 }

@@ -248,8 +248,9 @@ fn unlocked(house: &House, both: &Arc<Barrier>, seed: u64) -> Committer {
     House::committer_over(store, Limits { batch: 4, ..Limits::default() }, seed)
 }
 
-/// Without the rule, the keys of the log still keep two from writing the same place in a chain: that is the second
-/// fence. When it is gone too, nothing keeps a binding from happening twice.
+/// Without the rule, the keys of the log still keep two from writing the same place in a chain, and the claim on a
+/// command's names keeps two from binding it: these are further fences. When they are gone too, nothing keeps a binding
+/// from happening twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_rule_the_same_race_finds_doubles() {
     let Some(houses) = houses::<2>().await else { return };
@@ -257,6 +258,8 @@ async fn without_the_rule_the_same_race_finds_doubles() {
         "ALTER TABLE log_entries DROP CONSTRAINT log_entries_pkey",
         "ALTER TABLE log_payloads DROP CONSTRAINT log_payloads_pkey",
         "ALTER TABLE log_outbox DROP CONSTRAINT log_outbox_pkey",
+        "ALTER TABLE commands DROP CONSTRAINT commands_pkey",
+        "DROP INDEX commands_by_key",
     ] {
         houses[0].changed(keys).await;
     }

@@ -47,6 +47,8 @@ impl Plan {
             ("contexts", count(going.contexts.len())),
             ("items", count(going.items.len())),
             ("commands", count(going.commands.len())),
+            // Each command was bound with one attempt.
+            ("attempts", count(going.commands.len())),
             ("frames", count(going.frames.len())),
             ("messages", count(going.messages.len())),
             ("claims", count(going.claims.len())),

@@ -6,6 +6,8 @@
 use std::rc::Rc;
 use std::time::Instant;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::answer::{Answer, Expected, is_other_bound};
 use crate::body::{self, Place, Words, second};
 use crate::cast::{Person, Question, Turn};
@@ -118,8 +120,8 @@ impl Scene {
             self.delivered_twice(kind, question, &said).await?
         } else {
             self.message(kind, &said, Expected::Verdict { code: "confirmed", item }).await?;
-            let attempt = format!("try-{}", question.name);
-            self.bind(Kind::Bind, question, &attempt, Expected::Bound { attempt: &attempt, item }).await?
+            let own = attempt("try", &question.name);
+            self.bind(Kind::Bind, question, &own, Expected::Bound { attempt: &own, item }).await?
         };
         self.record(question, &attempt).await?;
         self.reply(number).await?;
@@ -153,7 +155,7 @@ impl Scene {
         if !retried && one.seen.duplicate == other.seen.duplicate {
             return Err(self.line.wrong(Kind::Duplicate, "not one of two deliveries was the first"));
         }
-        let attempts = [format!("try-{}", question.name), format!("race-{}", question.name)];
+        let attempts = [attempt("try", &question.name), attempt("race", &question.name)];
         let expected = |attempt| Expected::BoundOrNot { attempt, item };
         let (one, other) = tokio::join!(
             self.try_bind(Kind::Bind, question, &attempts[0], expected(&attempts[0])),
@@ -282,4 +284,12 @@ fn prompt(name: &str) -> String {
 /// The id of the answer.
 fn answered(name: &str) -> String {
     format!("wamid.yes.{name}")
+}
+
+/// A worker's name for its try: a UUID, and the same again in a repetition. A handler takes a random one.
+fn attempt(worker: &str, command: &str) -> String {
+    let digest = Sha256::digest(format!("{worker} {command}"));
+    let mut bytes = [0_u8; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }

@@ -68,6 +68,15 @@ impl From<Unavailable> for Failure {
     }
 }
 
+/// A command that was bound.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    /// What it was based on, for the command's envelope.
+    pub(crate) context_ref: Value,
+    /// Whether to execute it now.
+    pub(crate) execute: bool,
+}
+
 /// What a message meant. Members that this handler does not use are left out.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Answer {
@@ -186,15 +195,26 @@ impl Cscp {
     }
 
     /// Binds a command. Returns the `context_ref` that travels with it.
-    pub(crate) async fn bind(&self, context_id: &str, key: &str, body: &Value) -> Result<Value, Failure> {
-        let bound = self.call(Method::POST, &["contexts", context_id, "commands"], Some(key), body).await?;
+    pub(crate) async fn bind(&self, context_id: &str, body: &Value) -> Result<Bound, Failure> {
+        let bound = self.call(Method::POST, &["contexts", context_id, "commands"], None, body).await?;
         // Without a context_ref nobody could tell later on what the command was based, so it does not count as bound.
-        bound.get("context_ref").cloned().ok_or(Unavailable::Unexpected.into())
+        let context_ref = bound.get("context_ref").cloned();
+        let execute = bound.get("execute").and_then(Value::as_bool);
+        match (context_ref, execute) {
+            (Some(context_ref), Some(execute)) => Ok(Bound { context_ref, execute }),
+            _ => Err(Unavailable::Unexpected.into()),
+        }
     }
 
     /// Says how the command ended.
-    pub(crate) async fn report(&self, command_id: &str, key: &str, outcome: &str) -> Result<(), Failure> {
-        let body = json!({ "status": outcome, "outcome": outcome });
+    pub(crate) async fn report(
+        &self,
+        command_id: &str,
+        attempt_id: Option<&str>,
+        key: &str,
+        outcome: &str,
+    ) -> Result<(), Failure> {
+        let body = json!({ "attempt_id": attempt_id, "status": outcome, "outcome": outcome });
         self.call(Method::POST, &["commands", command_id, "results"], Some(key), &body).await.map(drop)
     }
 

@@ -67,6 +67,7 @@ impl Shop {
             attached: false,
             attempt_id: None,
             context_ref: None,
+            execute: false,
             executed: None,
             reported: false,
         });
@@ -122,6 +123,11 @@ impl Shop {
                 Err(Failure::Refused(refusal)) => return Ok(why_not_bound(&refusal)),
             }
         }
+        if !task.execute {
+            // Bound by this worker, and its time to report is over: whether the order was cancelled is not known here.
+            tracing::warn!("the time to execute is over: look into the order and take the command over");
+            return Ok(None);
+        }
         if let (None, Some(context_ref)) = (task.executed, &task.context_ref) {
             task.executed = Some(self.orders.cancel(&task.order_id, context_ref).await);
         }
@@ -130,7 +136,8 @@ impl Shop {
             let outcome = if succeeded { "succeeded" } else { "failed" };
             // A key of its own: the one of the question names another request.
             let key = format!("{command_id}_result");
-            settled(self.cscp.report(command_id, &key, outcome).await, "result not recorded")?;
+            let attempt_id = task.attempt_id.as_deref();
+            settled(self.cscp.report(command_id, attempt_id, &key, outcome).await, "result not recorded")?;
             task.reported = true;
         }
         Ok(Some(if succeeded { "Pedido cancelado." } else { "Não consegui cancelar o pedido." }))
@@ -153,7 +160,7 @@ impl Shop {
     async fn bind(&self, task: &mut Task, command_id: &str, message: &Addressed) -> Result<(), Failure> {
         let attempt_id = match &task.attempt_id {
             Some(attempt_id) => attempt_id.clone(),
-            None => random_id().ok_or(Unavailable::NoAnswer)?,
+            None => random_attempt().ok_or(Unavailable::NoAnswer)?,
         };
         task.attempt_id = Some(attempt_id.clone());
         let target = json!({ "order_id": task.order_id });
@@ -167,7 +174,9 @@ impl Shop {
             "envelope": { "command_id": command_id, "name": COMMAND, "idempotency_key": command_id, "target": target },
             "message_ids": [task.requested_by, message.event.message_id],
         });
-        task.context_ref = Some(self.cscp.bind(&task.context_id, &attempt_id, &body).await?);
+        let bound = self.cscp.bind(&task.context_id, &body).await?;
+        task.execute = bound.execute;
+        task.context_ref = Some(bound.context_ref);
         Ok(())
     }
 
@@ -261,10 +270,10 @@ fn now() -> String {
     Timestamp::now().to_string()
 }
 
-/// An id that nobody else has.
+/// A name for this worker's try to execute a command: a random UUID, so that no other worker can have the same.
 #[expect(clippy::disallowed_methods, reason = "the example is a program of its own, with randomness of its own")]
-fn random_id() -> Option<String> {
+fn random_attempt() -> Option<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).ok()?;
-    Some(format!("attempt_{}", hex::encode(bytes)))
+    Some(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
 }

@@ -23,6 +23,8 @@ pub(crate) struct Task {
     /// Who binds it. Chosen once per process, so that repeating a call whose answer got lost is a replay, while
     /// another process has another one and gets `already_bound`.
     pub(crate) attempt_id: Option<String>,
+    /// Whether cscp said to execute. Nothing else is leave to.
+    pub(crate) execute: bool,
     /// It is bound: cscp let this process, and no other, execute it.
     pub(crate) context_ref: Option<Value>,
     /// It was executed; whether that went well.

@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::Failure;
 use super::demo::{Role, Stage, message};
@@ -91,7 +92,7 @@ impl Play<'_> {
     /// One try to bind; returns status and body.
     async fn bind(&self, attempt: &str, command: &str, name: &str, target: &Value) -> Result<(u16, Value), Failure> {
         let body = json!({
-            "attempt_id": format!("{attempt}-{command}"), "command_id": command, "name": name, "idempotency_key": format!("key-{command}"),
+            "attempt_id": attempt_id(attempt, command), "command_id": command, "name": name, "idempotency_key": format!("key-{command}"),
             "target": target, "envelope": {"command_id": command, "args": target},
             "message_ids": [format!("wamid.in.{}", self.messages)],
         });
@@ -184,6 +185,14 @@ impl Play<'_> {
 
 fn print_text(text: &str) {
     text.lines().for_each(|line| println!("            │ {line}"));
+}
+
+/// A worker's name for its try. A worker of a real handler takes a random UUID; the demo is the same in every run.
+fn attempt_id(worker: &str, command: &str) -> String {
+    let digest = Sha256::digest(format!("{worker} {command}"));
+    let mut bytes = [0_u8; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
 /// The beginning of a minted id: enough to recognise it on a screen.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::domain::command::{ExecutionState, Outcome};
 use crate::domain::id::{ContextId, FactUid, ItemId, SpaceId};
 use crate::domain::lifecycle::{LifecycleEvent, Status};
 use crate::domain::prompt::PromptError;
@@ -27,7 +28,7 @@ fn refusals() -> Vec<Refusal> {
         Refusal::ContextClosed,
         Refusal::ContextBlocked,
         Refusal::InvalidTransition { from: Status::Closed, event: LifecycleEvent::Block, reason: text() },
-        Refusal::QuestionPending { item_id },
+        Refusal::QuestionPending { item_id: item_id.clone() },
         Refusal::RevisionMismatch { revision: 3 },
         Refusal::Slot { slot: "x_a".to_owned(), problem: SlotError::Unknown },
         Refusal::MessageIdReused,
@@ -53,7 +54,13 @@ fn refusals() -> Vec<Refusal> {
         Refusal::ApprovalRequired { role: text() },
         Refusal::ApprovalExpired { bind_by: now },
         Refusal::TargetMismatch,
-        Refusal::AlreadyBound,
+        Refusal::AlreadyBound { execution: ExecutionState::Unknown, report_by: now },
+        Refusal::CommandBound { execution: ExecutionState::Reported, outcome: Outcome::Succeeded },
+        Refusal::IdempotencyKeyBound,
+        Refusal::CommandAskedElsewhere { item_id: item_id.clone() },
+        Refusal::ExecutionNotUnknown { execution: ExecutionState::Executing, report_by: now },
+        Refusal::AlreadyTakenOver,
+        Refusal::UnknownAttempt,
         Refusal::CommandConflict,
         Refusal::AttemptIdReused,
         Refusal::TooManyResults,

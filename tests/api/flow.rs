@@ -51,7 +51,7 @@ async fn of_many_workers_that_saw_the_yes_one_may_execute() {
     let path = format!("/v1/contexts/{context}/commands");
     let workers = (0..24).map(|_| {
         let mut binding = binding.clone();
-        binding["attempt_id"] = json!(fresh("worker"));
+        binding["attempt_id"] = json!(fresh_attempt());
         let ask = client.ask("POST", &path).valid(&binding);
         tokio::spawn(ask.send())
     });

@@ -30,6 +30,13 @@ pub(crate) fn fresh(stem: &str) -> String {
     format!("{stem}-{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
+/// A worker's name for its try that no other worker has: a UUID, the same in every run.
+pub(crate) fn fresh_attempt() -> String {
+    let mut bytes = [7_u8; 16];
+    bytes[8..].copy_from_slice(&COUNT.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+}
+
 /// A clock that tests move.
 #[derive(Clone)]
 pub(crate) struct TestClock(Arc<Mutex<i64>>);
@@ -346,7 +353,7 @@ pub(crate) fn ask(command: &str) -> Value {
 /// The binding that fits [`ask`].
 pub(crate) fn bind(command: &str, message: &Value) -> Value {
     json!({
-        "attempt_id": fresh("attempt"), "command_id": command, "name": "address.update",
+        "attempt_id": fresh_attempt(), "command_id": command, "name": "address.update",
         "idempotency_key": format!("idem-{command}"), "target": {"address_id": "address-1"},
         "envelope": {"command": command}, "message_ids": [message],
     })

@@ -118,7 +118,7 @@ async fn talks(house: &House, client: &Client, who: &Person) -> (String, Value) 
     let confirmed = client.post("/v1/messages", yes.clone()).await.expect(200);
     assert_eq!(confirmed.text("/verdict/code"), "confirmed");
     let bind = json!({
-        "attempt_id": who.text("attempt"), "command_id": command, "name": "address.update",
+        "attempt_id": fresh_attempt(), "command_id": command, "name": "address.update",
         "idempotency_key": who.text("engine-key"),
         "target": {"address_id": "address-1", "street": who.text("street")},
         "envelope": {"command": command}, "message_ids": [yes["message_id"]],

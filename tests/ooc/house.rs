@@ -256,6 +256,7 @@ impl House {
 
     pub(crate) async fn report(&self, handler: &Caller, command: &str, outcome: Outcome) {
         let result = RecordResult {
+            attempt_id: None,
             command_id: CommandId::new(command).unwrap(),
             status: "ENGINE_DONE".to_owned(),
             outcome,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use cscp::domain::time::Clock;
 use cscp::system::SystemClock;
@@ -174,9 +175,17 @@ pub(crate) fn tap(id: &str, talk: &str, button: &str) -> Sent {
 /// One worker's try to bind the command.
 pub(crate) fn binding(context_id: &str, command: &str, attempt: &str) -> Sent {
     let body = json!({
-        "attempt_id": format!("{attempt}-{command}"), "command_id": command, "name": "order.cancel",
+        "attempt_id": attempt_id(attempt, command), "command_id": command, "name": "order.cancel",
         "idempotency_key": format!("key-{command}"), "target": {"order_id": command},
         "envelope": {"command_id": command}, "message_ids": [],
     });
     Sent::post(&format!("/v1/contexts/{context_id}/commands"), body)
+}
+
+/// A worker's name for its try: a UUID, the same again whenever it is asked for.
+pub(crate) fn attempt_id(worker: &str, command: &str) -> String {
+    let digest = Sha256::digest(format!("{worker} {command}"));
+    let mut bytes = [0_u8; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }

@@ -123,29 +123,7 @@ pub struct Lexicon {
     withdrawals: withdrawal::WithdrawalPhrases,
 }
 
-/// What a message says against an answer that was given before and is not carried out yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Withdrawal {
-    /// It refuses.
-    Refusal,
-    /// It calls the matter off.
-    CallOff,
-    /// It asks to wait.
-    Hesitation,
-}
-
 impl Lexicon {
-    /// Whether a text takes an answer back.
-    #[must_use]
-    pub fn withdrawal(&self, text: &str) -> Option<Withdrawal> {
-        match self.read(text) {
-            Reading::Negative { .. } => Some(Withdrawal::Refusal),
-            _ if text.to_lowercase().contains("cancel") => Some(Withdrawal::CallOff),
-            _ if matches!(text, "wait" | "espera") => Some(Withdrawal::Hesitation),
-            _ => None,
-        }
-    }
-
     /// The files this lexicon was built from, in the order given to [`Lexicon::build`].
     #[must_use]
     pub fn versions(&self) -> &[LexiconVersion] {

@@ -26,8 +26,8 @@ pub(super) fn put(world: &mut World, row: Row) {
 /// batches that make the same rows come to them in the same order.
 pub(super) fn changed(tenant_id: &TenantId, mut world: World, writes: &mut Writes) {
     let touched = std::mem::take(&mut world.touched);
-    let (made, rows) = (&mut writes.new_rows, &mut writes.rows);
-    let mut make = |row| made.push((tenant_id.clone(), row));
+    let (new_rows, rows) = (&mut writes.new_rows, &mut writes.rows);
+    let mut make = |row| new_rows.push((tenant_id.clone(), row));
     let mut change = |row| rows.push((tenant_id.clone(), row));
     for id in touched.conversations {
         if let Some(conversation) = world.conversations.remove(&id) {

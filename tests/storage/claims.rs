@@ -124,7 +124,8 @@ async fn without_the_rule_the_same_races_find_doubles() {
     let wanted = |prize: &Prize| !matches!(prize, Prize::Request { .. });
     for (at, prize) in PRIZES.into_iter().filter(wanted).enumerate() {
         let mut doubles = 0;
-        // The first try is a double, as a rule. On a machine that is busy with other things the two may hardly ever meet.
+        // The first try is a double, as a rule. On a machine that is busy with other things the two may hardly ever
+        // meet.
         for number in at * 1_000_000..at * 1_000_000 + 200 {
             doubles += prize.race(&one, [&committers[0], &committers[1]], number..number + 1).await.doubles;
             if doubles > 0 {

@@ -74,7 +74,7 @@ pub(crate) async fn insist(
     loop {
         let submission = Submission { tenant: house.tenant.clone(), operation: operation.clone(), claim };
         match committer.submit(submission).await {
-            Ok(committed) => return committed,
+            Ok(done) => return done,
             Err(Busy::Contended | Busy::Full { .. }) => tokio::task::yield_now().await,
             Err(other) => panic!("{other:?}"),
         }
@@ -190,22 +190,28 @@ impl Prize {
         Operation::Ingest(Box::new(message))
     }
 
-    /// Whether this side got the name; none if its answer is neither that nor the refusal that is due.
+    /// The refusal that is due to the one who loses; none where it gets the winner's answer instead.
+    fn due(self) -> Option<Refusal> {
+        match self {
+            Self::Binding { command: true, attempt: false, .. } => Some(Refusal::AlreadyBound),
+            Self::Binding { command: true, .. } | Self::Binding { key: true, .. } => Some(Refusal::CommandConflict),
+            Self::Binding { .. } => Some(Refusal::AttemptIdReused),
+            Self::Prompt { .. } => Some(Refusal::PromptAlreadyAttached),
+            Self::Message { same_body: false } => Some(Refusal::MessageIdReused),
+            Self::Request { same_request: false } => Some(Refusal::IdempotencyKeyReused),
+            Self::Message { .. } | Self::Request { .. } => None,
+        }
+    }
+
+    /// Whether this side got the name; none if its answer is neither that nor what is due to the other one.
     fn won(self, committed: &Committed) -> Option<bool> {
-        let lost = match (self, &committed.result) {
-            (Self::Binding { .. }, Ok(Answer::Bound { replayed: false, .. })) | (Self::Prompt { .. }, Ok(_)) => false,
-            (Self::Binding { command: true, attempt: false, .. }, Err(Refusal::AlreadyBound))
-            | (Self::Binding { command: true, attempt: true, .. }, Err(Refusal::CommandConflict))
-            | (Self::Binding { command: false, key: true, .. }, Err(Refusal::CommandConflict))
-            | (Self::Binding { command: false, key: false, .. }, Err(Refusal::AttemptIdReused))
-            | (Self::Prompt { .. }, Err(Refusal::PromptAlreadyAttached))
-            | (Self::Message { same_body: false }, Err(Refusal::MessageIdReused))
-            | (Self::Request { same_request: false }, Err(Refusal::IdempotencyKeyReused)) => true,
-            (Self::Message { same_body }, Ok(Answer::Turn { duplicate, .. })) if same_body || !duplicate => *duplicate,
-            (Self::Request { same_request }, Ok(_)) if same_request || !committed.replayed => committed.replayed,
-            _ => return None,
+        let again = match &committed.result {
+            Err(refusal) => return (self.due().as_ref() == Some(refusal)).then_some(false),
+            Ok(Answer::Bound { replayed, .. }) => *replayed,
+            Ok(Answer::Turn { duplicate, .. }) => *duplicate || committed.replayed,
+            Ok(_) => false,
         };
-        Some(!lost)
+        (!again || self.due().is_none()).then_some(!again)
     }
 
     /// What the rows say that is not as it should be, where this side won and that one lost.

@@ -139,7 +139,7 @@ fn hidden_characters_hide_nothing() {
         &["wa\u{2060}it", "es\u{200B}pera", "hold\u{200B}on", "pera\u{FE0F}í", "not\u{200C} yet", "✋🏽\u{200B}"],
     );
     for phrase in phrases() {
-        let inside = |hidden: &str| phrase.chars().map(|c| format!("{c}{hidden}")).collect::<String>();
+        let inside = |hidden: &str| phrase.chars().flat_map(|c| [c.to_string(), hidden.to_owned()]).collect::<String>();
         let texts =
             [inside("\u{AD}"), inside("\u{0}"), phrase.replace(' ', "\u{200B}"), format!("\u{202E}{phrase}\u{0}")];
         for text in texts.iter().chain([phrase]) {

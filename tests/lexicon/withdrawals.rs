@@ -139,7 +139,7 @@ fn hidden_characters_hide_nothing() {
         &["wa\u{2060}it", "es\u{200B}pera", "hold\u{200B}on", "pera\u{FE0F}í", "not\u{200C} yet", "✋🏽\u{200B}"],
     );
     for phrase in phrases() {
-        let inside = |hidden: &str| phrase.chars().map(|c| format!("{c}{hidden}")).collect::<String>();
+        let inside = |hidden: &str| phrase.chars().flat_map(|c| [c.to_string(), hidden.to_owned()]).collect::<String>();
         let texts =
             [inside("\u{AD}"), inside("\u{0}"), phrase.replace(' ', "\u{200B}"), format!("\u{202E}{phrase}\u{0}")];
         for text in texts.iter().chain([phrase]) {
@@ -232,8 +232,11 @@ fn a_firmer_word_counts_before_a_hesitation() {
         Some(CallOff),
         &["wait, cancel that order", "espera, me equivoqué", "peraí, errei", "ainda não, mudei de ideia"],
     );
-    check(Some(Refusal), &["no problem with that amount", "de nada disso", "no problem but no"]);
-    check(Some(CallOff), &["no problem, my mistake", "thanks, changed my mind"]);
+    check(
+        Some(Refusal),
+        &["no problem with that amount", "de nada disso", "no problem but no", "no problem, my mistake"],
+    );
+    check(Some(CallOff), &["sure, my mistake", "thanks, changed my mind"]);
 }
 
 #[test]

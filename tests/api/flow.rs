@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::house::{House, ask, bind, fresh};
+use crate::house::{House, ask, bind, fresh, fresh_attempt};
 
 #[tokio::test]
 async fn a_command_is_asked_for_answered_bound_and_reported() {

@@ -6,7 +6,7 @@ use cscp::domain::operation::CredentialKind;
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::house::{House, fresh};
+use crate::house::{House, fresh, fresh_attempt};
 use crate::spaces::{at, pack, write};
 
 /// Somebody. Every text of theirs holds their mark or their number.

@@ -174,6 +174,7 @@ async fn what_comes_between_locking_and_loading_is_decided_anew() {
     assert_eq!(code(&turn), "confirmed");
     house.answer(House::bind(&context_id, "k", "one")).await.unwrap();
     let result = RecordResult {
+        attempt_id: None,
         command_id: CommandId::new("k").unwrap(),
         status: "DONE".to_owned(),
         outcome: Outcome::Succeeded,

@@ -190,15 +190,15 @@ impl Prize {
         Operation::Ingest(Box::new(message))
     }
 
-    /// The refusal that is due to the one who loses; none where it gets the winner's answer instead.
-    fn due(self) -> Option<Refusal> {
+    /// The code of the refusal that is due to the one who loses; none where it gets the winner's answer instead.
+    fn due(self) -> Option<&'static str> {
         match self {
-            Self::Binding { command: true, attempt: false, .. } => Some(Refusal::AlreadyBound),
-            Self::Binding { command: true, .. } | Self::Binding { key: true, .. } => Some(Refusal::CommandConflict),
-            Self::Binding { .. } => Some(Refusal::AttemptIdReused),
-            Self::Prompt { .. } => Some(Refusal::PromptAlreadyAttached),
-            Self::Message { same_body: false } => Some(Refusal::MessageIdReused),
-            Self::Request { same_request: false } => Some(Refusal::IdempotencyKeyReused),
+            Self::Binding { command: true, attempt: false, .. } => Some("already_bound"),
+            Self::Binding { command: true, .. } | Self::Binding { key: true, .. } => Some("command_conflict"),
+            Self::Binding { .. } => Some("attempt_id_reused"),
+            Self::Prompt { .. } => Some("prompt_already_attached"),
+            Self::Message { same_body: false } => Some("message_id_reused"),
+            Self::Request { same_request: false } => Some("idempotency_key_reused"),
             Self::Message { .. } | Self::Request { .. } => None,
         }
     }
@@ -206,7 +206,7 @@ impl Prize {
     /// Whether this side got the name; none if its answer is neither that nor what is due to the other one.
     fn won(self, committed: &Committed) -> Option<bool> {
         let again = match &committed.result {
-            Err(refusal) => return (self.due().as_ref() == Some(refusal)).then_some(false),
+            Err(refusal) => return (self.due() == Some(refusal.code().as_str())).then_some(false),
             Ok(Answer::Bound { replayed, .. }) => *replayed,
             Ok(Answer::Turn { duplicate, .. }) => *duplicate || committed.replayed,
             Ok(_) => false,

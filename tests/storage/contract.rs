@@ -65,7 +65,7 @@ async fn of_many_attempts_at_once_exactly_one_binds() {
         for attempt in attempts {
             match attempt.await.unwrap() {
                 Ok(Answer::Bound { replayed: false, .. }) => bound += 1,
-                Err(Refusal::AlreadyBound) => {}
+                Err(Refusal::AlreadyBound { .. }) => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -193,7 +193,7 @@ impl House {
     /// What an operation wants locked and loaded.
     pub(crate) fn want(&self, operation: &Operation) -> Want {
         let key = &self.tenant.key;
-        let needs = operation.needs(|message| message_key(key, &message.channel, &message.message_id));
+        let needs = operation.needs(|channel, message_id| message_key(key, channel, message_id));
         Want { tenant_id: self.tenant.tenant_id.clone(), needs, claim: None, space: None }
     }
 

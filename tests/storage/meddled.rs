@@ -24,7 +24,7 @@ use cscp::state_layer::fact::Fact;
 use cscp::storage::{
     Aged, AgedQuery, AgedRecords, ApiKey, ApprovalQuery, CapturedFrame, ContextQuery, DisposalStore, ErasureRow,
     EvidenceQuery, FactQuery, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Page,
-    Place as SearchPlace, Placed, PolicySet, PolicyVersion, PrincipalQuery, Searched, SpaceRow, SpaceWant,
+    Place as SearchPlace, Placed, PolicySet, PolicyVersion, PrincipalQuery, Searched, SpaceRow, SpaceWant, UnreportedQuery,
     StorageError, Store, StoredCheckpoint, StoredClaim, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore,
     Waiting, WholeContext,
 };
@@ -377,6 +377,7 @@ pass_on! {
     fn items_of(tenant_id: &TenantId, id: &ContextId) -> Vec<PendingItem>;
     fn approvals(tenant_id: &TenantId, query: &ApprovalQuery) -> Page<PendingItem>;
     fn command(tenant_id: &TenantId, id: &CommandId) -> Option<CommandRecord>;
+    fn unreported(tenant_id: &TenantId, query: &UnreportedQuery) -> Page<CommandRecord>;
     fn last_command(tenant_id: &TenantId, id: &ContextId) -> Option<CommandRecord>;
     fn messages(tenant_id: &TenantId, keys: &[Digest]) -> Vec<MessageRecord>;
     fn principal(tenant_id: &TenantId, id: &str) -> Option<Principal>;

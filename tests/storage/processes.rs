@@ -196,7 +196,7 @@ async fn of_bindings_at_two_processes_one_succeeds() {
         for attempt in attempts {
             match attempt.await.unwrap() {
                 Ok(Answer::Bound { replayed: false, .. }) => bound += 1,
-                Err(Refusal::AlreadyBound) => {}
+                Err(Refusal::AlreadyBound { .. }) => {}
                 other => panic!("{other:?}"),
             }
         }

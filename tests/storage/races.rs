@@ -87,7 +87,7 @@ impl Racer {
         }
         match self.submit(&House::bind(&prize.context_id, &prize.command, attempt)).await {
             Ok(Answer::Bound { replayed: false, .. }) => drop(prize.bound.fetch_add(1, Ordering::SeqCst)),
-            Err(Refusal::AlreadyBound) => {}
+            Err(Refusal::AlreadyBound { .. }) => {}
             other => panic!("{other:?}"),
         }
     }

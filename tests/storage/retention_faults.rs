@@ -262,6 +262,7 @@ async fn a_report_at_the_same_moment_brings_nothing_back() {
         house.clock.pass(30 * DAY);
         let command_id = CommandId::new("k").unwrap();
         let report = Operation::RecordResult(RecordResult {
+            attempt_id: None,
             command_id: command_id.clone(),
             status: "shipped".to_owned(),
             outcome: Outcome::Succeeded,

@@ -9,7 +9,7 @@ use super::id::{
     ItemId, MessageId, PrincipalId,
 };
 use super::item::TargetFingerprint;
-use super::policy::{PolicyRef, SafetyClass};
+use super::policy::{ImmaterialFields, PolicyRef, SafetyClass};
 use super::time::Timestamp;
 
 /// The most results kept on one command.
@@ -98,7 +98,12 @@ pub struct CommandRecord {
     pub message_ids: Vec<MessageId>,
     /// What is done to what.
     pub fingerprint: TargetFingerprint,
-    /// The fields that the fingerprint covers; all of the target if empty.
+    /// Fields of the target that the fingerprint does not cover.
+    #[serde(default, skip_serializing_if = "ImmaterialFields::is_empty")]
+    pub immaterial_fields: ImmaterialFields,
+    /// The only fields that the fingerprint covers, or an empty list for all of them. Empty in everything new; see
+    /// [`CommandRules::material_fields`](super::policy::CommandRules::material_fields).
+    #[serde(default)]
     pub material_fields: Vec<String>,
     /// Keyed digest of the canonical envelope (or of the digest handed in), under the fingerprint's key.
     pub envelope_digest: Digest,
@@ -135,6 +140,12 @@ impl CommandRecord {
     pub fn standing(&self) -> Option<&CommandResult> {
         let ended = self.results.iter().rev().find(|result| result.outcome.is_terminal());
         ended.or(self.results.last())
+    }
+
+    /// Whether the fingerprint, made by an earlier version, says nothing about some of the target.
+    #[must_use]
+    pub fn covers_a_list_only(&self) -> bool {
+        !self.material_fields.is_empty()
     }
 
     /// The outcome of [`CommandRecord::standing`]; a bound command without a report is in progress.

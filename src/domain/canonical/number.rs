@@ -50,7 +50,7 @@ enum Fault {
 
 fn told(fault: Fault, text: &[u8], at: usize) -> JsonError {
     let before = text.get(..at).unwrap_or_default();
-    let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+    let line = 1 + memchr::memchr_iter(b'\n', before).count();
     let column = 1 + before.iter().rev().take_while(|byte| **byte != b'\n').count();
     match fault {
         Fault::Unsafe => JsonError::UnsafeInteger { line, column },

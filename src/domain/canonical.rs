@@ -1,16 +1,18 @@
 //! One way to read JSON, one way to write it, one way to hash it.
 //!
-//! Two different inputs must never hash alike, so what RFC 8785 would silently merge (duplicate keys,
-//! integers beyond 2^53−1) is refused when it is read. Every hash names its purpose, so that a digest made
+//! Two different inputs must never hash alike, so what RFC 8785 would silently merge (duplicate keys, numbers that are
+//! not exactly what a double's shortest form says) is refused when it is read. Every hash names its purpose, so that a digest made
 //! for one use proves nothing in another.
 
 mod form;
+mod number;
 mod strict;
 
 use std::fmt;
 
 pub use form::is_canonical;
 use hmac::{Hmac, KeyInit, Mac};
+pub use number::Step;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 pub use strict::{Json, JsonError, MAX_DEPTH, MAX_SAFE_INTEGER, Text, parse, parse_borrowed};

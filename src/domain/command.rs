@@ -9,7 +9,7 @@ use super::id::{
     ItemId, MessageId, PrincipalId,
 };
 use super::item::TargetFingerprint;
-use super::policy::{PolicyRef, SafetyClass};
+use super::policy::{ImmaterialFields, PolicyRef, SafetyClass};
 use super::time::Timestamp;
 
 /// The most results kept on one command.
@@ -160,7 +160,12 @@ pub struct CommandRecord {
     pub message_ids: Vec<MessageId>,
     /// What is done to what.
     pub fingerprint: TargetFingerprint,
-    /// The fields that the fingerprint covers; all of the target if empty.
+    /// Fields of the target that the fingerprint does not cover.
+    #[serde(default, skip_serializing_if = "ImmaterialFields::is_empty")]
+    pub immaterial_fields: ImmaterialFields,
+    /// The only fields that the fingerprint covers, or an empty list for all of them. Empty in everything new; see
+    /// [`CommandRules::material_fields`](super::policy::CommandRules::material_fields).
+    #[serde(default)]
     pub material_fields: Vec<String>,
     /// Keyed digest of the canonical envelope (or of the digest handed in), under the fingerprint's key.
     pub envelope_digest: Digest,
@@ -249,6 +254,12 @@ impl CommandRecord {
     fn report(&self) -> Option<&CommandResult> {
         let ended = self.results.iter().rev().find(|result| result.outcome.is_terminal());
         ended.or_else(|| self.results.get(self.execution.results_before..).and_then(<[CommandResult]>::last))
+    }
+
+    /// Whether the fingerprint, made by an earlier version, says nothing about some of the target.
+    #[must_use]
+    pub fn covers_a_list_only(&self) -> bool {
+        !self.material_fields.is_empty()
     }
 
     /// The outcome of [`CommandRecord::standing`]; a bound command without a report is in progress.

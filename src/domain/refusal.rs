@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::command::{ExecutionState, Outcome};
-use super::fingerprint::MissingField;
 use super::id::{ContextId, ItemId};
 use super::lifecycle::{InvalidTransition, LifecycleEvent, Status};
 use super::prompt::PromptError;
@@ -47,6 +46,7 @@ pub enum Refusal {
     Prompt(PromptError),
     #[error("this command is {class}: give the target in clear; it is used and not stored")]
     TargetRequired { class: String },
+    // No decision says this any more. It is kept so that the stored answer to a repeated request can still be read.
     #[error("the target lacks the material field {field}; policy needs it to bind the answer to it")]
     TargetFieldMissing { field: String },
     #[error("a ready-made target_fingerprint is accepted for S0 and S1 only; give the target in clear")]
@@ -135,12 +135,6 @@ impl Refusal {
 impl From<InvalidTransition> for Refusal {
     fn from(error: InvalidTransition) -> Self {
         Self::InvalidTransition { from: error.from, event: error.event, reason: error.reason.to_owned() }
-    }
-}
-
-impl From<MissingField> for Refusal {
-    fn from(error: MissingField) -> Self {
-        Self::TargetFieldMissing { field: error.field }
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::App;
 use super::problem::{FieldError, Problem, is_plain_name};
-use crate::domain::canonical::{JsonError, parse};
+use crate::domain::canonical::{JsonError, Step, parse};
 
 /// How large a body may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,11 +118,18 @@ fn is_over_limit(error: &axum::Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.to_string() == "length limit exceeded")
 }
 
+const NOT_EXACT: &str = "a number in the body does not survive exactly as an IEEE double; send it as a string";
+
+fn not_exact(path: &[Step]) -> Problem {
+    Problem::field("number_not_exact", NOT_EXACT, &pointer_of(path), "send it as a string")
+}
+
 fn unreadable(error: &JsonError) -> Problem {
     let code = match error {
         JsonError::Syntax { .. } => "malformed_json",
         JsonError::DuplicateKey { .. } => "duplicate_key",
         JsonError::UnsafeInteger { .. } => "unsafe_integer",
+        JsonError::NumberNotExact { path, .. } => return not_exact(path),
         JsonError::TooDeep => "too_deep",
     };
     Problem::new(StatusCode::BAD_REQUEST, code, error.to_string())
@@ -140,6 +147,19 @@ pub(crate) fn typed<T: DeserializeOwned>(value: Value, base: &str) -> Result<T, 
 }
 
 const WRONG_TYPE: &str = "a value in the body is of another type; see errors";
+
+/// The path as a JSON pointer, up to the first name that is not plain: a caller made it up, and it may hold anything.
+fn pointer_of(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Item(place) => text.extend(["/", &place.to_string()]),
+            Step::Member(name) if is_plain_name(name) => text.extend(["/", name]),
+            Step::Member(_) => break,
+        }
+    }
+    text
+}
 
 /// The path as a JSON pointer. Names that a caller made up are left out unless they are plain.
 fn pointer(path: &serde_path_to_error::Path) -> String {
@@ -267,6 +287,20 @@ mod tests {
             assert_eq!(wrong(value.clone()), (code.to_owned(), pointer.to_owned()), "{value}");
         }
         assert!(typed::<Sample>(json!({"message_id": "a", "count": null}), "").is_ok(), "null is absent");
+    }
+
+    #[test]
+    fn a_number_that_is_not_exact_is_named_without_what_callers_put_into_its_place() {
+        for (text, pointer) in [
+            (r#"{"target": {"lines": [{"price": 1}, {"price": 1e400}]}}"#, "/target/lines/1/price"),
+            (r#"{"target": {"SECRET name": {"price": 1e400}}}"#, "/target"),
+            ("1e400", ""),
+        ] {
+            let problem = unreadable(&parse(text.as_bytes()).unwrap_err());
+            assert_eq!((problem.status.as_u16(), problem.code.as_ref()), (422, "number_not_exact"));
+            assert_eq!(problem.errors[0].pointer, pointer, "{text}");
+            assert!(problem.detail.contains("send it as a string"));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is said about packs whose form is wrong.
 
-use super::validation_tests::{Row, S3, check};
+use super::validation_tests::{CANCEL, Row, S3, check};
 
 #[test]
 fn form_of_head() {
@@ -45,7 +45,7 @@ const FORM_OF_HEAD: &[Row] = &[
     (
         &[("state_layer:", "stat_layer:")],
         &[
-            "p.yaml:82:1 /stat_layer: `stat_layer` does not belong here. Remove it, or use one of answers, approval, classes, commands, confirmation, context, description, disambiguation, ooc, pack_id, profile, rate_limits, redaction, retention, selectors, slots, state_layer, version.",
+            "p.yaml:82:1 /stat_layer: `stat_layer` does not belong here. Remove it, or use one of answers, approval, classes, commands, confirmation, context, description, disambiguation, execution, ooc, pack_id, profile, rate_limits, redaction, retention, selectors, slots, state_layer, version.",
         ],
     ),
 ];
@@ -110,6 +110,18 @@ const FORM_OF_TIMES: &[Row] = &[
         &["p.yaml:79:3 /retention/working_item_days: 0 is less than the minimum of 1. Write whole days, 1 to 366."],
     ),
     (&[("  fact_history_days: 366\n  working_item_days: 7\n  saved_pack_days: 90\n", "")], &[]),
+    (
+        &[("report_within_seconds: 300", "report_within_seconds: 9")],
+        &[
+            "p.yaml:88:3 /execution/report_within_seconds: 9 is less than the minimum of 10. Write whole seconds, 10 to 86400 (a day).",
+        ],
+    ),
+    (
+        &[("report_within_seconds: 300", "report_within_seconds: 86401")],
+        &[
+            "p.yaml:88:3 /execution/report_within_seconds: 86401 is greater than the maximum of 86400. Write whole seconds, 10 to 86400 (a day).",
+        ],
+    ),
 ];
 
 #[test]
@@ -137,6 +149,46 @@ const FORM_OF_DEMANDS: &[Row] = &[
     (
         &[("  S3: { confirmation: required, bare_answers: false, approval: none }\n", "")],
         &["p.yaml:24:1 /classes/S3: `S3` is missing. Write confirmation, bare_answers and approval."],
+    ),
+    // What packs of earlier versions list, beside other complaints.
+    (
+        &[
+            (CANCEL, "{ name: order.cancel, group: orders, class: S2, material_fields: [order_id] }"),
+            ("group: payments, class: S3", "group: payments, class: S3, material_fields: []"),
+            ("reactions: false", "reactions: maybe"),
+        ],
+        &[
+            r#"p.yaml:39:3 /answers/reactions: "maybe" is not of type "boolean". Write true or false."#,
+            "p.yaml:34:53 /commands/2/material_fields: `material_fields` is no longer written here. Remove it: every field of a command's target counts now. List only what may change between the question and the command, in immaterial_fields.",
+            "p.yaml:36:55 /commands/4/material_fields: `material_fields` is no longer written here. Remove it: every field of a command's target counts now. List only what may change between the question and the command, in immaterial_fields.",
+        ],
+    ),
+    (
+        &[(CANCEL, "{ name: order.cancel, class: S2, imaterial_fields: [note] }")],
+        &[
+            "p.yaml:34:38 /commands/2/imaterial_fields: `imaterial_fields` does not belong here. Remove it, or use one of approval, bare_answers, class, confirmation, confirmation_ttl_seconds, group, immaterial_fields, name.",
+        ],
+    ),
+    (
+        &[(CANCEL, "{ name: order.cancel, class: S2, immaterial_fields: [items.0.note] }")],
+        &[
+            r#"p.yaml:34:58 /commands/2/immaterial_fields/0: "items.0.note" does not have the form that this place asks for. Write member names of A-Z, a-z, 0-9 and `_`, each of at most 64 characters and not beginning with a digit, joined by dots, at most 8 of them. A path cannot reach into a list."#,
+        ],
+    ),
+    (
+        &[(CANCEL, "{ name: order.cancel, class: S2, immaterial_fields: ['items[]', .note, note., ''] }")],
+        &[
+            r#"p.yaml:34:58 /commands/2/immaterial_fields/0: "items[]" does not have the form that this place asks for. Write member names of A-Z, a-z, 0-9 and `_`, each of at most 64 characters and not beginning with a digit, joined by dots, at most 8 of them. A path cannot reach into a list."#,
+            r#"p.yaml:34:69 /commands/2/immaterial_fields/1: ".note" does not have the form that this place asks for. Write member names of A-Z, a-z, 0-9 and `_`, each of at most 64 characters and not beginning with a digit, joined by dots, at most 8 of them. A path cannot reach into a list."#,
+            r#"p.yaml:34:76 /commands/2/immaterial_fields/2: "note." does not have the form that this place asks for. Write member names of A-Z, a-z, 0-9 and `_`, each of at most 64 characters and not beginning with a digit, joined by dots, at most 8 of them. A path cannot reach into a list."#,
+            r#"p.yaml:34:83 /commands/2/immaterial_fields/3: "" does not have the form that this place asks for. Write member names of A-Z, a-z, 0-9 and `_`, each of at most 64 characters and not beginning with a digit, joined by dots, at most 8 of them. A path cannot reach into a list."#,
+        ],
+    ),
+    (
+        &[(CANCEL, "{ name: order.cancel, class: S2, immaterial_fields: [note, note] }")],
+        &[
+            "p.yaml:34:38 /commands/2/immaterial_fields: an item is listed twice. Write a list of the fields of the command's target that may change between the question and the command, such as [note, payee.nickname], at most 32; leave it out for none.",
+        ],
     ),
 ];
 

@@ -40,7 +40,8 @@ fn place(error: &JsonError) -> Option<(u32, u32)> {
     let (line, column) = match error {
         JsonError::Syntax { line, column }
         | JsonError::DuplicateKey { line, column }
-        | JsonError::UnsafeInteger { line, column } => (*line, *column),
+        | JsonError::UnsafeInteger { line, column }
+        | JsonError::NumberNotExact { line, column, .. } => (*line, *column),
         JsonError::TooDeep => return None,
     };
     Some((u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX)))

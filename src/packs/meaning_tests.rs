@@ -139,34 +139,31 @@ const MEANING_OF_DEMANDS: &[Row] = &[
         ],
     ),
     (
-        &[(
-            CANCEL,
-            "{ name: order.cancel, group: orders, class: S2, material_fields: [order_id] }\n  - { name: order.cancel, class: S3, material_fields: [order_id] }",
-        )],
+        &[(CANCEL, "{ name: order.cancel, group: orders, class: S2 }\n  - { name: order.cancel, class: S3 }")],
         &["p.yaml:35:7 /commands/3/name: `order.cancel` is already listed as /commands/2. Keep one of the two."],
     ),
     (
-        &[(CANCEL, "{ name: order.cancel, class: S2, material_fields: [] }")],
+        &[(CANCEL, "{ name: order.cancel, class: S2, immaterial_fields: [note, payee.name, payee] }")],
         &[
-            "p.yaml:34:38 /commands/2/material_fields: `order.cancel` is of class S2 and names nothing that must stay the same between the question and the command. List the members of its target that matter, such as [order_id].",
+            "p.yaml:34:64 /commands/2/immaterial_fields/1: `payee.name` lies in `payee`, which may change as a whole already. Keep the one that is meant.",
         ],
     ),
     (
-        &[(CANCEL, "{ name: order.cancel, class: S2, material_fields: [order_id], confirmation: none }")],
+        &[(CANCEL, "{ name: order.cancel, class: S2, confirmation: none }")],
         &[
-            "p.yaml:34:67 /commands/2/confirmation: `order.cancel` would need no confirmation although class S2 does. Leave it out: a command may ask for more than its class, never for less.",
+            "p.yaml:34:38 /commands/2/confirmation: `order.cancel` would need no confirmation although class S2 does. Leave it out: a command may ask for more than its class, never for less.",
         ],
     ),
     (
-        &[(CANCEL, "{ name: order.cancel, class: S2, material_fields: [order_id], bare_answers: true }")],
+        &[(CANCEL, "{ name: order.cancel, class: S2, bare_answers: true }")],
         &[
-            r#"p.yaml:34:67 /commands/2/bare_answers: `order.cancel` would accept a bare "yes" although class S2 does not. Leave it out: a command may ask for more than its class, never for less."#,
+            r#"p.yaml:34:38 /commands/2/bare_answers: `order.cancel` would accept a bare "yes" although class S2 does not. Leave it out: a command may ask for more than its class, never for less."#,
         ],
     ),
     (
-        &[(CANCEL, "{ name: order.cancel, class: S2, material_fields: [order_id], confirmation_ttl_seconds: 301 }")],
+        &[(CANCEL, "{ name: order.cancel, class: S2, confirmation_ttl_seconds: 301 }")],
         &[
-            "p.yaml:34:67 /commands/2/confirmation_ttl_seconds: `order.cancel` would have a window of 301 seconds, longer than the 300 of the pack. Write a shorter one, or leave it out.",
+            "p.yaml:34:38 /commands/2/confirmation_ttl_seconds: `order.cancel` would have a window of 301 seconds, longer than the 300 of the pack. Write a shorter one, or leave it out.",
         ],
     ),
     (
@@ -209,13 +206,10 @@ const MEANING_OF_DEMANDS: &[Row] = &[
                 S3,
                 "  S3: { confirmation: required, bare_answers: false, approval: { role: approver, required: 2, separate_person: true } }",
             ),
-            (
-                CANCEL,
-                "{ name: order.cancel, group: orders, class: S2, material_fields: [order_id], approval: { role: boss, required: 1 } }",
-            ),
+            (CANCEL, "{ name: order.cancel, group: orders, class: S2, approval: { role: boss, required: 1 } }"),
         ],
         &[
-            "p.yaml:34:82 /commands/2/approval: `order.cancel` asks for fewer approvers, which is less than class S2 demands. Ask for at least as many approvers as the class, and keep its separate_person.",
+            "p.yaml:34:53 /commands/2/approval: `order.cancel` asks for fewer approvers, which is less than class S2 demands. Ask for at least as many approvers as the class, and keep its separate_person.",
         ],
     ),
     (
@@ -230,11 +224,11 @@ const MEANING_OF_DEMANDS: &[Row] = &[
             ),
             (
                 CANCEL,
-                "{ name: order.cancel, group: orders, class: S2, material_fields: [order_id], approval: { role: boss, required: 1, separate_person: false } }",
+                "{ name: order.cancel, group: orders, class: S2, approval: { role: boss, required: 1, separate_person: false } }",
             ),
         ],
         &[
-            "p.yaml:34:82 /commands/2/approval: `order.cancel` lets the requester approve, which is less than class S2 demands. Ask for at least as many approvers as the class, and keep its separate_person.",
+            "p.yaml:34:53 /commands/2/approval: `order.cancel` lets the requester approve, which is less than class S2 demands. Ask for at least as many approvers as the class, and keep its separate_person.",
         ],
     ),
 ];
@@ -333,6 +327,10 @@ const NEIGHBOURS_THAT_LOAD: &[Row] = &[
     (&[("    pending_approval: stored", "    pending_approval: derived")], &[]),
     (&[("    default_extension: stored", "    default_extension: refuse\n    x_cart: digest")], &[]),
     (&[("  extensions: hide", "  extensions: hide\n  x_cart: mask")], &[]),
+    (&[(CANCEL, "{ name: order.cancel, class: S2, immaterial_fields: [note, payee_name, payee.nickname] }")], &[]),
+    (&[("execution:\n  report_within_seconds: 300\n", "")], &[]),
+    (&[("report_within_seconds: 300", "report_within_seconds: 10")], &[]),
+    (&[("report_within_seconds: 300", "report_within_seconds: 86400")], &[]),
     (
         &[
             (
@@ -345,7 +343,7 @@ const NEIGHBOURS_THAT_LOAD: &[Row] = &[
             ),
             (
                 CANCEL,
-                "{ name: order.cancel, group: orders, class: S2, material_fields: [order_id], approval: { role: boss, required: 1 }, confirmation_ttl_seconds: 60 }",
+                "{ name: order.cancel, group: orders, class: S2, approval: { role: boss, required: 1 }, confirmation_ttl_seconds: 60 }",
             ),
         ],
         &[],

@@ -55,12 +55,15 @@ fn complaints(error: &ValidationError<'_>, schema: &Value) -> Vec<PolicyError> {
     match error.kind() {
         Kind::AdditionalProperties { unexpected } => unexpected
             .iter()
-            .map(|name| {
-                PolicyError::at(
+            .map(|name| match no_longer_written(node, name) {
+                Some(instead) => {
+                    PolicyError::at(below(pointer, name), format!("`{name}` is no longer written here"), instead)
+                }
+                None => PolicyError::at(
                     below(pointer, name),
                     format!("`{}` does not belong here", shorten(name)),
                     format!("Remove it, or use one of {}.", members(node)),
-                )
+                ),
             })
             .collect(),
         Kind::Required { property } => {
@@ -120,6 +123,12 @@ fn resolve<'a>(node: &'a Value, schema: &'a Value) -> &'a Value {
 fn described(node: Option<&Value>) -> Option<String> {
     let text = node?.get("description")?.as_str()?;
     Some(text.to_owned())
+}
+
+/// What to write instead of a member that earlier packs had.
+fn no_longer_written(node: Option<&Value>, name: &str) -> Option<String> {
+    let instead = node?.get("x-no-longer-written")?.get(name)?.as_str()?;
+    Some(instead.to_owned())
 }
 
 fn members(node: Option<&Value>) -> String {

@@ -29,6 +29,16 @@ fn the_shipped_set_loads() {
     assert_eq!(names, ["basic", "operational", "strong"]);
 }
 
+#[test]
+fn the_shipped_packs_let_no_field_of_a_target_change() {
+    let loaded = PackSource::Shipped.load().unwrap();
+    for pack in loaded.book().packs() {
+        assert!(!pack.commands.is_empty());
+        let listing = pack.commands.iter().filter(|entry| !entry.immaterial_fields.is_empty());
+        assert_eq!(listing.count(), 0, "{}", pack.pack_id);
+    }
+}
+
 const XX: &str = "locale: xx\nversion: 1.0.0\naffirmative: [jo]\nnegative: [nej]\nnegations: []\nqualifiers: []\n";
 
 #[test]
@@ -57,7 +67,13 @@ fn a_folder_replaces_the_packs_and_other_files_are_left_alone() {
 fn the_complaints_about_all_files_come_together() {
     let (_keep, source) = folder(&[
         ("a.yaml", &BASIC.replace("reactions: false", "reactions: maybe")),
-        ("b.yaml", &BASIC.replace("class: S2, material_fields: [order_id] }", "class: S2, material_fields: [] }")),
+        (
+            "b.yaml",
+            &BASIC.replace(
+                "name: order.cancel, group: orders, class: S2 }",
+                "name: order.cancel, class: S2, confirmation: none }",
+            ),
+        ),
         ("c.yaml", "pack_id: [\n"),
         ("d.yaml", BASIC),
         ("e.yaml", BASIC),

@@ -6,7 +6,7 @@ const BASIC: &str = shipped::PACKS[0].1;
 pub(super) const S1: &str = "  S1: { confirmation: required, bare_answers: true, approval: none }";
 pub(super) const S2: &str = "  S2: { confirmation: required, bare_answers: false, approval: none }";
 pub(super) const S3: &str = "  S3: { confirmation: required, bare_answers: false, approval: none }";
-pub(super) const CANCEL: &str = "{ name: order.cancel, group: orders, class: S2, material_fields: [order_id] }";
+pub(super) const CANCEL: &str = "{ name: order.cancel, group: orders, class: S2 }";
 
 /// `basic` with some text replaced, and everything that is said about it.
 fn told(changes: &[(&str, &str)]) -> Vec<String> {

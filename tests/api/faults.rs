@@ -22,6 +22,8 @@ async fn every_fault_of_a_body_has_its_code_and_changes_nothing() {
         (r#"{"action":"close"} x"#.into(), 400, "malformed_json"),
         (r#"{"action":"close","action":"block"}"#.into(), 400, "duplicate_key"),
         (r#"{"action":"close","n":9007199254740993}"#.into(), 400, "unsafe_integer"),
+        (r#"{"action":"close","n":9007199254740993.5}"#.into(), 422, "number_not_exact"),
+        (r#"{"action":"close","n":1e999999999}"#.into(), 422, "number_not_exact"),
         (format!(r#"{{"action":{deep}}}"#), 400, "too_deep"),
         (r#"{"action":"close","colour":"red"}"#.into(), 422, "unknown_field"),
         ("{}".into(), 422, "missing_field"),
@@ -111,7 +113,7 @@ async fn what_may_not_be_shown_or_bound_is_refused_before_it_is_asked() {
     refused(&|b| b["prompt"]["buttons"] = json!(["a", "b", "c"]), "missing_field").await;
     refused(&|b| b["prompt"]["buttons"] = json!([{"title": "Não", "action": "decline"}]), "invalid_value").await;
     refused(&|b| b["target_fingerprint"] = json!("mine"), "invalid_value").await;
-    refused(&|b| b["command"]["name"] = json!("payment.send"), "target_field_missing").await;
+    refused(&|b| drop(b.as_object_mut().unwrap().remove("target")), "target_required").await;
     refused(&|b| b["ttl_seconds"] = json!(0), "invalid_value").await;
     let two = json!({"options": [{"title": "a", "target": 1}], "prompt": {"text": "?"}});
     let choose = format!("/v1/contexts/{context}/disambiguations");

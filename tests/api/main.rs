@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod agents;
+mod agreed;
 mod approvals;
 mod auditing;
 mod bundles;

@@ -9,7 +9,7 @@ use cscp::domain::operation::{Answer, AskWhat, Bind, CommandSpec, Envelope, Oper
 use serde_json::json;
 
 use crate::harness::Stage;
-use crate::house::Pack;
+use crate::house::{Pack, book_ignoring};
 use crate::messages::{ANA, conversation, principal};
 use crate::operations::{BLOCK, CLOSE, ask, bind, cancel, moving, op, options, spec, target, with_key};
 
@@ -38,8 +38,8 @@ enum Where {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
     None,
-    Material,
-    Other,
+    Field,
+    Added,
     Name,
     Key,
 }
@@ -67,17 +67,12 @@ const GIVEN: [Given; 8] = [
     Given::Expired,
 ];
 const PLACES: [Where; 5] = [Where::Active, Where::PendingOnAnother, Where::Blocked, Where::Closed, Where::Expired];
-const CHANGES: [Change; 5] = [Change::None, Change::Material, Change::Other, Change::Name, Change::Key];
+const CHANGES: [Change; 5] = [Change::None, Change::Field, Change::Added, Change::Name, Change::Key];
 
 /// `bound`, `replayed`, or the code of the refusal; and whether the refusal is evidence.
 fn expected(cell: &Cell) -> (&'static str, bool) {
     let read_only = cell.name == "order.status";
-    // S0 lists no material field, so all of its target is material.
-    let changed = match cell.change {
-        Change::None => false,
-        Change::Other => read_only,
-        Change::Material | Change::Name | Change::Key => true,
-    };
+    let changed = cell.change != Change::None;
     if cell.given == Given::Spent {
         return match (cell.same_attempt, cell.same_envelope && !changed) {
             (false, _) => ("already_bound", true),
@@ -111,14 +106,14 @@ fn changed(name: &str, change: Change) -> CommandSpec {
     let mut command = spec("c-1", name, target());
     match change {
         Change::None => {}
-        Change::Material => {
+        Change::Field => {
             let field = if name == "address.update" { "address_id" } else { "order_id" };
             let field = if name == "payment.send" { "amount" } else { field };
             let mut other = target();
             other[field] = json!("820000");
             command.target = Target::Clear(other);
         }
-        Change::Other => {
+        Change::Added => {
             let mut other = target();
             other["note"] = json!("hurry");
             command.target = Target::Clear(other);
@@ -310,16 +305,27 @@ fn one_microsecond_before_the_window_closes_it_binds() {
 }
 
 #[test]
-fn more_material_fields_since_the_answer_have_to_be_asked_about() {
-    let mut stage = Stage::new(Pack::House);
-    let context_id = stage.greet();
-    stage.confirmed(&context_id, "c-1", "order.cancel");
-    let mut pack = crate::house::house_pack();
-    let cancels = pack.commands.iter_mut().filter(|entry| entry.name == "order.cancel");
-    cancels.for_each(|entry| entry.material_fields.push("amount".to_owned()));
-    stage.book = Some(crate::house::book_of(pack, "more-fields"));
-    let refusal = stage.refused(&op(bind(&context_id, spec("c-1", "order.cancel", target()), "a-1")));
-    assert_eq!(refusal.code(), "confirmation_required");
+fn what_has_become_material_since_the_answer_has_to_be_asked_about() {
+    // What could be left out when it was asked, what can today, and what follows for the same target.
+    for (asked, today, code) in [
+        (&[][..], &[][..], "bound"),
+        (&[], &["note"], "bound"),
+        (&["note"], &["note"], "bound"),
+        (&["payee.nickname"], &["payee"], "bound"),
+        (&["note"], &[], "confirmation_required"),
+        (&["note"], &["memo"], "confirmation_required"),
+        (&["payee"], &["payee.nickname"], "confirmation_required"),
+        (&["note", "memo"], &["note"], "confirmation_required"),
+    ] {
+        let mut stage = Stage::new(Pack::House);
+        stage.book = Some(book_ignoring("order.cancel", asked, "asked"));
+        let context_id = stage.greet();
+        stage.confirmed(&context_id, "c-1", "order.cancel");
+        stage.book = Some(book_ignoring("order.cancel", today, "today"));
+        let decision = stage.decide(&op(bind(&context_id, spec("c-1", "order.cancel", target()), "a-1")));
+        let told = decision.result.map_or_else(|refusal| refusal.code(), |_| "bound".to_owned());
+        assert_eq!(told, code, "{asked:?} {today:?}");
+    }
 }
 
 #[test]

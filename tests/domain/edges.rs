@@ -269,7 +269,6 @@ fn an_attempt_replays_under_rules_that_have_become_stricter() {
     let mut pack = crate::house::house_pack();
     pack.commands.iter_mut().filter(|entry| entry.name == "order.status").for_each(|entry| {
         entry.class = SafetyClass::S2;
-        entry.material_fields = vec!["order_id".to_owned()];
     });
     stage.book = Some(crate::house::book_of(pack, "later"));
     assert!(matches!(stage.done(&operation), Answer::Bound { replayed: true, .. }));

@@ -44,7 +44,8 @@ pub(crate) const SECOND: i64 = 1_000_000;
 pub(crate) struct Stage {
     pub(crate) world: World,
     /// Folded from events only.
-    shadow: World,
+    /// The same world, by folding events.
+    pub(crate) shadow: World,
     pub(crate) log: Vec<(Timestamp, Recorded)>,
     pub(crate) now: i64,
     pub(crate) pack: Pack,

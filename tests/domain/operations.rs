@@ -47,7 +47,7 @@ pub(crate) fn spec(command: &str, name: &str, target: Value) -> CommandSpec {
     }
 }
 
-/// A target that has the material fields of every command in the packs.
+/// What the commands of the packs are done to.
 pub(crate) fn target() -> Value {
     json!({"order_id": "o-1", "amount": "82000", "payee": "p-1", "address_id": "a-1"})
 }

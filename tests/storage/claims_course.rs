@@ -6,7 +6,6 @@ use cscp::domain::item::ItemState;
 use cscp::domain::message::message_key;
 use cscp::domain::operation::{Answer, Ask, AskWhat, AttachPrompt, Bind, CommandSpec, Envelope, Operation};
 use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
-use cscp::domain::refusal::Refusal;
 use cscp::storage::committer::{Busy, Committed, Committer, Submission};
 use cscp::storage::{Claim, LiveTable};
 use futures_util::future::join_all;

@@ -24,9 +24,9 @@ use cscp::state_layer::fact::Fact;
 use cscp::storage::{
     Aged, AgedQuery, AgedRecords, ApiKey, ApprovalQuery, CapturedFrame, ContextQuery, DisposalStore, ErasureRow,
     EvidenceQuery, FactQuery, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Page,
-    Place as SearchPlace, Placed, PolicySet, PolicyVersion, PrincipalQuery, Searched, SpaceRow, SpaceWant, UnreportedQuery,
+    Place as SearchPlace, Placed, PolicySet, PolicyVersion, PrincipalQuery, Searched, SpaceRow, SpaceWant,
     StorageError, Store, StoredCheckpoint, StoredClaim, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore,
-    Waiting, WholeContext,
+    UnreportedQuery, Waiting, WholeContext,
 };
 use futures_util::future::BoxFuture;
 

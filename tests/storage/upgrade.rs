@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use cscp::domain::canonical::Digest;
-use cscp::domain::id::TenantId;
-use cscp::domain::operation::{Answer, Operation, Sweep};
+use cscp::domain::id::{AttemptId, CommandId, CommandName, ContextId, IdempotencyKey, TenantId};
+use cscp::domain::operation::{Answer, Bind, CommandSpec, Envelope, Operation, Sweep, Target};
 use cscp::domain::policy::RecordKind;
 use cscp::domain::time::{Clock as _, Timestamp};
-use cscp::service::verify_tenant;
+use cscp::service::{replay_tenant, verify_tenant};
 use cscp::storage::committer::{Limits, Submission};
 use cscp::storage::postgres::PostgresStore;
 use cscp::storage::sqlite::SqliteStore;
@@ -153,9 +153,39 @@ async fn attempts_have_their_commands(house: &House) {
     assert!(found > 1, "{found} commands");
 }
 
+/// Rows that hold what fingerprints covered then, a list of fields, are what their entries say, before and after they are
+/// written again.
+async fn is_as_the_log_says(house: &House) {
+    for tenant in ["acme", "demo"] {
+        let tenant = house.store.tenant(&TenantId::new(tenant).unwrap()).await.unwrap().unwrap();
+        let report = replay_tenant(house.store.as_ref(), &tenant, house.clock.now(), &mut |_| {}).await.unwrap();
+        assert!(report.is_equal() && report.equal.contains_key(&LiveTable::Commands), "{:#?}", report.differences);
+    }
+}
+
+/// A binding in the conversation that goes on, on the one field that the fingerprint covered and perhaps others.
+fn binding(context_id: &ContextId, command: &str, attempt: &str, target: Value) -> Operation {
+    Operation::Bind(Box::new(Bind {
+        context_id: context_id.clone(),
+        attempt_id: AttemptId::new(attempt).unwrap(),
+        command: CommandSpec {
+            command_id: CommandId::new(format!("c{command}")).unwrap(),
+            name: CommandName::new("address.update").unwrap(),
+            idempotency_key: IdempotencyKey::new(format!("i{command}")).unwrap(),
+            raised_class: None,
+            target: Target::Clear(target),
+        },
+        envelope: Envelope::Clear(json!({})),
+        context_pack: None,
+        message_ids: Vec::new(),
+        correlation_id: None,
+    }))
+}
+
 #[tokio::test]
 async fn what_the_first_version_stored_is_there_and_goes_on() {
     let house = upgraded().await;
+    is_as_the_log_says(&house).await;
     for tenant in ["acme", "demo"] {
         let tenant = TenantId::new(tenant).unwrap();
         let report = verify_tenant(house.store.as_ref(), &tenant).await.unwrap();
@@ -176,6 +206,18 @@ async fn what_the_first_version_stored_is_there_and_goes_on() {
     let turn = submit(Operation::Ingest(Box::new(yes))).await;
     assert_eq!(code(&turn), "confirmed", "the question that was open still is: {turn:?}");
     let Answer::Turn { context: Some(context), .. } = turn else { panic!("no context") };
+    is_as_the_log_says(&house).await;
+    // The answer was to one field of the target, and nobody knows the rest: it has to be asked for anew.
+    for (command, attempt, code) in
+        [("96463061", "a-1", "confirmation_required"), ("96463055", "a96463064", "command_conflict")]
+    {
+        for target in [json!({"address_id": "a"}), json!({"address_id": "a", "city": "b"})] {
+            let operation = binding(&context.context_id, command, attempt, target);
+            let submission = Submission { tenant: Arc::clone(&tenant), operation, claim: None };
+            let refused = house.committer.submit(submission).await.unwrap().result.unwrap_err();
+            assert_eq!(refused.code(), code);
+        }
+    }
     house.clock.pass(context.expires_at.as_micros() - house.clock.now().as_micros());
     let now = house.clock.now();
     house.store.postpone(now, 100).await.unwrap();

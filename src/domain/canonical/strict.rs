@@ -8,12 +8,14 @@ use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Number, Value};
 
+use super::number::{self, Step};
+
 /// The largest integer that every JSON reader agrees on: 2^53 − 1.
 pub const MAX_SAFE_INTEGER: u64 = 9_007_199_254_740_991;
 /// The deepest nesting accepted; well under what the reader's stack allows.
 pub const MAX_DEPTH: usize = 64;
 
-/// Why a text is not JSON that can be hashed safely. Never carries the text itself.
+/// Why a text is not JSON that can be hashed safely. Of the text it carries the names on the way to a place, and says none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
     /// Not JSON at all.
@@ -40,6 +42,16 @@ pub enum JsonError {
         /// Counted from 1.
         column: usize,
     },
+    /// A number whose decimal value is not that of its IEEE double, so that other readers would take it for another.
+    #[error("a number does not survive exactly as an IEEE double at line {line}, column {column}; send it as a string")]
+    NumberNotExact {
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+        /// The way to the number, where it is known.
+        path: Vec<Step>,
+    },
     /// Nested deeper than [`MAX_DEPTH`].
     #[error("nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
@@ -48,13 +60,22 @@ pub enum JsonError {
 const DUPLICATE: &str = "cscp:duplicate";
 const UNSAFE: &str = "cscp:unsafe";
 const DEEP: &str = "cscp:deep";
+/// What the library says of a number that is too large for a double.
+const OUT_OF_RANGE: &str = "number out of range";
 
-/// Reads JSON strictly: no duplicate members at any depth, no integer that would be rounded, bounded depth.
+/// Reads JSON strictly: no duplicate members at any depth, no number that would be rounded, bounded depth.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
-    read(bytes)
+    match read(bytes) {
+        // Nothing but its numbers is wrong with it as far as it was read. The first of them is told.
+        read @ (Ok(_) | Err(JsonError::UnsafeInteger { .. } | JsonError::NumberNotExact { .. })) => {
+            number::check(bytes).and(read)
+        }
+        read => read,
+    }
 }
 
-/// The same into a tree that borrows what it can: for whoever only looks.
+/// Reads into a tree that borrows what it can, for whoever only looks at what was written in canonical form. Fractions are
+/// not held against their text.
 pub fn parse_borrowed(bytes: &[u8]) -> Result<Json<'_>, JsonError> {
     read(bytes)
 }
@@ -69,6 +90,8 @@ fn read<'a, T: Tree<'a>>(bytes: &'a [u8]) -> Result<T, JsonError> {
             JsonError::DuplicateKey { line, column }
         } else if text.starts_with(UNSAFE) {
             JsonError::UnsafeInteger { line, column }
+        } else if text.starts_with(OUT_OF_RANGE) {
+            JsonError::NumberNotExact { line, column, path: Vec::new() }
         } else if text.starts_with(DEEP) || text.starts_with("recursion limit") {
             JsonError::TooDeep
         } else {
@@ -363,7 +386,7 @@ mod tests {
 
         #[test]
         fn both_trees_are_of_the_same_texts(text in r#"[\[\]{}:,"\\a-cu0-9.e -]{0,24}|(\{("[ab\\n]{0,2}":[0-9]{1,17},?){0,3}\})"#) {
-            let (owned, borrowed) = (parse(text.as_bytes()), parse_borrowed(text.as_bytes()));
+            let (owned, borrowed) = (read::<Value>(text.as_bytes()), parse_borrowed(text.as_bytes()));
             prop_assert_eq!(owned.as_ref().err(), borrowed.as_ref().err());
             prop_assert_eq!(owned.ok(), borrowed.ok().as_ref().map(value));
         }

@@ -16,7 +16,7 @@ use crate::domain::item::{
 use crate::domain::lexicon::{Reading, normalise};
 use crate::domain::lifecycle::LifecycleEvent;
 use crate::domain::operation::{Answer, Ask, AskWhat, CommandSpec, CredentialKind, Target};
-use crate::domain::policy::{CommandRules, SafetyClass, SlotStorage};
+use crate::domain::policy::{CommandRules, ImmaterialFields, SafetyClass, SlotStorage};
 use crate::domain::prompt::{Button, ButtonAction, PromptError, ShownPrompt, button_id, nonce_digest, nonce_text};
 use crate::domain::refusal::Refusal;
 use crate::domain::slots::{ACTIVE_TARGET, SlotError, pending_slot};
@@ -251,20 +251,28 @@ pub fn fingerprint_of(
     spec: &CommandSpec,
     rules: &CommandRules,
 ) -> Result<(String, FingerprintOrigin), Refusal> {
-    let strict = rules.class >= SafetyClass::S2;
-    let computed = |target: &Value| {
-        let covered = material(target, &rules.material_fields)?;
-        Ok((fingerprint(key, &spec.name, &spec.idempotency_key, &covered), FingerprintOrigin::Computed))
-    };
+    // Whoever agrees agrees to something, and so does whoever changes something.
+    let needed = rules.class >= SafetyClass::S1 || rules.confirmation_required || rules.approval.is_some();
     match &spec.target {
-        Target::Clear(target) => computed(target),
-        Target::Asserted(_) if strict => Err(Refusal::FingerprintNotAccepted),
-        Target::Asserted(digest) => Ok((digest.clone(), FingerprintOrigin::CallerAsserted)),
-        Target::Missing if strict || !rules.material_fields.is_empty() => {
-            Err(Refusal::TargetRequired { class: rules.class.to_string() })
-        }
-        Target::Missing => computed(&Value::Null),
+        Target::Asserted(_) if rules.class >= SafetyClass::S2 => Err(Refusal::FingerprintNotAccepted),
+        Target::Missing if needed => Err(Refusal::TargetRequired { class: rules.class.to_string() }),
+        Target::Clear(_) | Target::Asserted(_) | Target::Missing => Ok(recomputed(key, spec, &rules.immaterial_fields)),
     }
+}
+
+/// The same without asking what policy wants: for holding a repetition against what was bound.
+pub(super) fn recomputed(
+    key: &Digest,
+    spec: &CommandSpec,
+    immaterial: &ImmaterialFields,
+) -> (String, FingerprintOrigin) {
+    let target = match &spec.target {
+        Target::Clear(target) => target,
+        Target::Asserted(digest) => return (digest.clone(), FingerprintOrigin::CallerAsserted),
+        Target::Missing => &Value::Null,
+    };
+    let covered = material(target, immaterial);
+    (fingerprint(key, &spec.name, &spec.idempotency_key, &covered), FingerprintOrigin::Computed)
 }
 
 /// What readers of the slots see of an open question: what RFC VIII.B asks to be stored, and no secret.

@@ -3,6 +3,7 @@
 //! What policy demands was given by the right person, is unspent, in time, and says the same command, key and
 //! target. Then it is spent, the context is frozen, and nobody else gets the same answer.
 
+use super::asking::recomputed;
 use super::granting::{Grants, items_of};
 use super::{Turn, about_context, fingerprint_of, usable};
 use crate::domain::canonical::{Digest, Purpose, canonical, keyed};
@@ -79,7 +80,7 @@ impl Turn<'_, '_> {
         }
         let same = bound.context_id == request.context_id
             && bound.context_pack == request.context_pack
-            && self.says_the_same(&request.command, &request.envelope, bound);
+            && Self::says_the_same(&request.command, &request.envelope, bound);
         if !same {
             return self.refuse(context, request, BindRefusal::CommandConflict, Refusal::CommandConflict);
         }
@@ -87,21 +88,11 @@ impl Turn<'_, '_> {
     }
 
     /// Whether a command and its envelope are what was bound.
-    pub(super) fn says_the_same(&self, command: &CommandSpec, envelope: &Envelope, bound: &CommandRecord) -> bool {
+    pub(super) fn says_the_same(command: &CommandSpec, envelope: &Envelope, bound: &CommandRecord) -> bool {
         bound.name == command.name
             && bound.idempotency_key == command.idempotency_key
             && bound.envelope_digest.same(&envelope_digest(&bound.fingerprint.key, envelope))
-            && self.same_target(command, bound)
-    }
-
-    fn same_target(&self, command: &CommandSpec, bound: &CommandRecord) -> bool {
-        // The class that it was bound under: stricter rules of today do not turn a repetition into a conflict.
-        let rules = CommandRules {
-            class: bound.class,
-            material_fields: bound.material_fields.clone(),
-            ..self.rules.policy.command(bound.name.as_str(), Some(bound.class))
-        };
-        fingerprint_of(&bound.fingerprint.key, command, &rules).is_ok_and(|(value, _)| value == bound.fingerprint.value)
+            && same_target(command, bound)
     }
 
     /// The messages that shaped the command must be messages of this conversation.
@@ -130,8 +121,7 @@ impl Turn<'_, '_> {
         grants: &Grants,
         rules: &CommandRules,
     ) -> Result<TargetFingerprint, Refusal> {
-        let spent = grants.confirmation.as_ref().or(grants.approval.as_ref()).and_then(PendingItem::command);
-        if let Some(command) = spent {
+        if let Some(command) = grants.spent() {
             return Ok(command.fingerprint.clone());
         }
         let key = self.ids.secret();
@@ -162,12 +152,8 @@ impl Turn<'_, '_> {
         self.end_the_rest(context, request);
         let confirmation_id = grants.confirmation.as_ref().map(|item| item.item_id.clone());
         let approval_id = grants.approval.as_ref().map(|item| item.item_id.clone());
-        let material_fields = grants
-            .confirmation
-            .as_ref()
-            .or(grants.approval.as_ref())
-            .and_then(PendingItem::command)
-            .map_or(rules.material_fields.clone(), |command| command.rules.material_fields.clone());
+        let asked_under = grants.spent().map_or(&rules, |command| &command.rules);
+        let immaterial_fields = asked_under.immaterial_fields.clone();
         let (frame, context_hash) =
             self.freeze(context, request, &message_ids, (confirmation_id.clone(), approval_id.clone()), &rules);
         let command = CommandRecord {
@@ -187,7 +173,8 @@ impl Turn<'_, '_> {
             message_ids,
             envelope_digest: envelope_digest(&fingerprint.key, &request.envelope),
             fingerprint,
-            material_fields,
+            immaterial_fields,
+            material_fields: Vec::new(),
             confirmation_id,
             approval_id,
             context_pack: request.context_pack.clone(),
@@ -265,6 +252,13 @@ impl Turn<'_, '_> {
         self.record_in(&context.conversation_id, about, event);
         (frame, context_hash)
     }
+}
+
+/// Whether a repetition has the target that was bound. Held against what was recorded then: stricter rules of today do
+/// not turn a repetition into a conflict. A fingerprint over a list of fields alone cannot tell, so it never says yes.
+fn same_target(command: &CommandSpec, bound: &CommandRecord) -> bool {
+    let made = recomputed(&bound.fingerprint.key, command, &bound.immaterial_fields);
+    !bound.covers_a_list_only() && made == (bound.fingerprint.value.clone(), bound.fingerprint.origin)
 }
 
 fn envelope_digest(key: &Digest, envelope: &Envelope) -> Digest {

@@ -18,6 +18,13 @@ pub(super) struct Grants {
     pub(super) approval: Option<PendingItem>,
 }
 
+impl Grants {
+    /// The command as it was agreed to, if anybody was asked. Its fingerprint is the one that the binding keeps.
+    pub(super) fn spent(&self) -> Option<&ProposedCommand> {
+        self.confirmation.as_ref().or(self.approval.as_ref()).and_then(PendingItem::command)
+    }
+}
+
 /// Why a grant does not count: as evidence, and as the answer.
 type Why = (BindRefusal, Refusal);
 
@@ -135,21 +142,16 @@ fn agrees(request: &Bind, item: &PendingItem, rules: &CommandRules, anew: Why) -
     if !covers(agreed, rules) || !as_strict(item, agreed, rules) {
         return Err(anew);
     }
-    let made =
-        fingerprint_of(&agreed.fingerprint.key, &request.command, &agreed.rules).map_err(|refusal| match refusal {
-            // A field that was agreed to and is gone is a change of target, not bad input.
-            Refusal::TargetFieldMissing { .. } => mismatch(),
-            other => (BindRefusal::TargetMismatch, other),
-        })?;
+    let made = fingerprint_of(&agreed.fingerprint.key, &request.command, &agreed.rules)
+        .map_err(|refusal| (BindRefusal::TargetMismatch, refusal))?;
     // A digest of the caller's own making never stands in for one that was computed here.
     if made == (agreed.fingerprint.value.clone(), agreed.fingerprint.origin) { Ok(()) } else { Err(mismatch()) }
 }
 
-/// Whether the fingerprint covers every field that policy calls material by now. An empty list covers everything.
+/// Whether the fingerprint covers every field that counts by now. One that was made over a list of fields alone does not
+/// say what the rest of the target was, so it never does.
 fn covers(agreed: &ProposedCommand, rules: &CommandRules) -> bool {
-    let fields = &agreed.rules.material_fields;
-    fields.is_empty()
-        || (!rules.material_fields.is_empty() && rules.material_fields.iter().all(|field| fields.contains(field)))
+    !agreed.rules.covers_a_list_only() && agreed.rules.immaterial_fields.is_within(&rules.immaterial_fields)
 }
 
 /// Whether the question was put under a class no milder than today's. A confirmation that a bare yes could give

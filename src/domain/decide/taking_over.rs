@@ -16,7 +16,7 @@ impl Turn<'_, '_> {
         let known = self.world.commands.get(&request.command.command_id).cloned();
         let command = known.ok_or(Refusal::CommandNotFound)?;
         self.expire_due(&command.conversation_id);
-        if !self.says_the_same(&request.command, &request.envelope, &command) {
+        if !Self::says_the_same(&request.command, &request.envelope, &command) {
             return self.refuse_take_over(request, &command, BindRefusal::CommandConflict, Refusal::CommandConflict);
         }
         if command.attempt_id == request.attempt_id {

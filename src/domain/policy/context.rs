@@ -85,6 +85,26 @@ pub struct RateLimits {
     pub burst: u32,
 }
 
+/// What is expected of whoever executes a bound command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionRules {
+    /// Seconds from the binding within which a first result is to be reported.
+    pub report_within_seconds: u32,
+}
+
+impl ExecutionRules {
+    /// What a pack without an `execution` section gets, and what rows from before that section mean. It never changes:
+    /// packs are hashed as they were written, without what they leave out.
+    pub const DEFAULT_REPORT_WITHIN_SECONDS: u32 = 300;
+}
+
+impl Default for ExecutionRules {
+    fn default() -> Self {
+        Self { report_within_seconds: Self::DEFAULT_REPORT_WITHIN_SECONDS }
+    }
+}
+
 /// Settings of the state layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,6 +10,7 @@
 mod class;
 mod context;
 mod error;
+mod immaterial;
 mod pack;
 mod retention;
 mod rules;
@@ -21,10 +22,11 @@ mod viewing;
 
 pub use class::SafetyClass;
 pub use context::{
-    AccessCallback, AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits,
-    StateLayerRules, VoiceRules,
+    AccessCallback, AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, ExecutionRules,
+    RateLimits, StateLayerRules, VoiceRules,
 };
 pub use error::PolicyError;
+pub use immaterial::ImmaterialFields;
 pub use pack::{
     ClassRules, ClassTable, CommandEntry, Confirmation, LoadedPack, PolicyPack, PolicyRef, Profile, Selector,
 };

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::context::{
-    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, RateLimits, StateLayerRules,
+    AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, ExecutionRules, RateLimits,
+    StateLayerRules,
 };
 use super::retention::RetentionRules;
 use super::rules::ApprovalRule;
@@ -151,8 +152,10 @@ pub struct CommandEntry {
     pub group: Option<String>,
     /// Safety class.
     pub class: SafetyClass,
-    /// Members of the target that make it another command when they change; they go into the fingerprint.
-    pub material_fields: Vec<String>,
+    /// Fields of the target that may change between the question and the command, as dotted paths. Every other field is
+    /// material: it goes into the fingerprint.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub immaterial_fields: Vec<String>,
     /// Demands a confirmation where the class does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
@@ -209,6 +212,9 @@ pub struct PolicyPack {
     /// Settings of the state layer.
     #[serde(default)]
     pub state_layer: StateLayerRules,
+    /// What is expected of whoever executes a bound command.
+    #[serde(default)]
+    pub execution: ExecutionRules,
 }
 
 /// A pack that passed every check, ready for a [`super::PolicyBook`].

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::pack::{Confirmation, LoadedPack};
-use super::{PolicyRef, SafetyClass};
+use super::pack::{CommandEntry, Confirmation, LoadedPack};
+use super::{ExecutionRules, ImmaterialFields, PolicyRef, SafetyClass};
 
 /// Who must approve, and how many of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +70,13 @@ pub struct CommandRules {
     pub known: bool,
     /// Group, if it has one.
     pub group: Option<String>,
-    /// Members of the target that go into the fingerprint, in alphabetical order.
+    /// Fields of the target that may change between the question and the command. All others go into the fingerprint.
+    #[serde(default, skip_serializing_if = "ImmaterialFields::is_empty")]
+    pub immaterial_fields: ImmaterialFields,
+    /// The only fields that the fingerprint covers, or an empty list for all of them. It is empty in everything new; what
+    /// earlier versions stored may list some, and then proves too little ([`Self::covers_a_list_only`]). It is always
+    /// written: a server of an earlier version that reads it, beside this one, takes the whole target for material.
+    #[serde(default)]
     pub material_fields: Vec<String>,
     /// Whether the requester must confirm.
     pub confirmation_required: bool,
@@ -84,8 +90,9 @@ pub struct CommandRules {
     pub bind_within_seconds: u32,
     /// Seconds from asking to the end of the approval window.
     pub approval_ttl_seconds: u32,
-    /// Seconds from binding to the latest report of the one who executes.
-    #[serde(default)]
+    /// Seconds from the binding within which a first result is to be reported. The default is not written, so that what
+    /// was stored before there was such a rule stays as it was.
+    #[serde(default = "default_report_within", skip_serializing_if = "is_default_report_within")]
     pub report_within_seconds: u32,
     /// The pack that gave the demands.
     pub policy: PolicyRef,
@@ -94,7 +101,31 @@ pub struct CommandRules {
     pub also_policies: Vec<PolicyRef>,
 }
 
+fn default_report_within() -> u32 {
+    ExecutionRules::DEFAULT_REPORT_WITHIN_SECONDS
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field by reference")]
+fn is_default_report_within(seconds: &u32) -> bool {
+    *seconds == default_report_within()
+}
+
+/// What either of two lists of material fields covers. An empty one covers everything.
+fn wider_list(one: &[String], other: &[String]) -> Vec<String> {
+    if one.is_empty() || other.is_empty() {
+        return Vec::new();
+    }
+    let listed: BTreeSet<&String> = one.iter().chain(other).collect();
+    listed.into_iter().cloned().collect()
+}
+
 impl CommandRules {
+    /// Whether a fingerprint made under these rules, by an earlier version, says nothing about some of the target.
+    #[must_use]
+    pub fn covers_a_list_only(&self) -> bool {
+        !self.material_fields.is_empty()
+    }
+
     /// Puts together what `class_pack` says of the class and `demanding` of the demands.
     pub(super) fn compose(name: &str, class: SafetyClass, class_pack: &LoadedPack, demanding: &LoadedPack) -> Self {
         let listed = class_pack.command(name);
@@ -109,10 +140,10 @@ impl CommandRules {
             _ => ApprovalRule::stricter_of(own, demands.approval.as_ref()),
         };
         let wants = entry.and_then(|e| e.confirmation);
-        let mut fields: Vec<String> =
-            listed.into_iter().chain(entry).flat_map(|e| e.material_fields.iter().cloned()).collect();
-        fields.sort_unstable();
-        fields.dedup();
+        // A pack that does not list the command lets none of its fields change.
+        let immaterial = |entry: Option<&CommandEntry>| {
+            ImmaterialFields::from(entry.map(|e| e.immaterial_fields.clone()).unwrap_or_default())
+        };
         let mut also_policies = Vec::new();
         if class_pack.reference != demanding.reference {
             also_policies.push(class_pack.reference.clone());
@@ -121,7 +152,8 @@ impl CommandRules {
             class,
             known: listed.is_some(),
             group: listed.and_then(|e| e.group.clone()),
-            material_fields: fields,
+            immaterial_fields: immaterial(listed).in_both(&immaterial(entry)),
+            material_fields: Vec::new(),
             confirmation_required: demands.confirmation == Confirmation::Required
                 || wants == Some(Confirmation::Required),
             bare_answers: demands.bare_answers && entry.and_then(|e| e.bare_answers).unwrap_or(true),
@@ -131,7 +163,7 @@ impl CommandRules {
                 .map_or(times.ttl_seconds, |own| own.min(times.ttl_seconds)),
             bind_within_seconds: times.bind_within_seconds,
             approval_ttl_seconds: demanding.pack.approval.ttl_seconds,
-            report_within_seconds: 300,
+            report_within_seconds: demanding.pack.execution.report_within_seconds,
             policy: demanding.reference.clone(),
             also_policies,
         }
@@ -149,12 +181,12 @@ impl CommandRules {
             .flat_map(|rules| std::iter::once(&rules.policy).chain(&rules.also_policies))
             .filter(|named| **named != policy)
             .collect();
-        let fields: BTreeSet<&String> = self.material_fields.iter().chain(&other.material_fields).collect();
         Self {
             class: self.class.max(other.class),
             known: self.known && other.known,
             group: self.group.as_ref().max(other.group.as_ref()).cloned(),
-            material_fields: fields.into_iter().cloned().collect(),
+            immaterial_fields: self.immaterial_fields.in_both(&other.immaterial_fields),
+            material_fields: wider_list(&self.material_fields, &other.material_fields),
             confirmation_required: self.confirmation_required || other.confirmation_required,
             bare_answers: self.bare_answers && other.bare_answers,
             approval: ApprovalRule::stricter_of(self.approval.as_ref(), other.approval.as_ref()),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{ApprovalRule, CommandRules, PolicyRef, SafetyClass};
+use super::{ApprovalRule, CommandRules, ImmaterialFields, PolicyRef, SafetyClass};
 
 fn approval() -> impl Strategy<Value = Option<ApprovalRule>> {
     let role = prop::sample::subsequence(vec!["approver", "auditor", "supervisor"], 1..=3);
@@ -16,27 +16,40 @@ fn reference() -> impl Strategy<Value = PolicyRef> {
     ("[ab]", "[12]", "[xy]").prop_map(|(pack_id, version, hash)| PolicyRef { pack_id, version, hash })
 }
 
+fn owned(texts: Vec<&str>) -> Vec<String> {
+    texts.into_iter().map(str::to_owned).collect()
+}
+
 fn rules() -> impl Strategy<Value = CommandRules> {
-    let fields = prop::sample::subsequence(vec!["amount", "order_id", "payee"], 0..=3);
+    let paths = vec!["memo", "note", "payee", "payee.address.street", "payee.address", "payee.nickname", "payee_note"];
+    let immaterial = prop::sample::subsequence(paths, 0..=4);
+    let listed = prop::sample::subsequence(vec!["amount", "order_id", "payee"], 0..=3);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), prop::option::of("[ab]"));
-    let times = (1u32..900, 1u32..90, 1u32..9000);
+    let times = (1u32..900, 1u32..90, 1u32..9000, 299u32..302);
     let also = prop::collection::btree_set(reference(), 0..3);
-    (0usize..4, fields, flags, approval(), times, reference(), also).prop_map(
-        |(class, fields, (known, confirm, bare, group), approval, times, policy, also)| CommandRules {
+    (0usize..4, (immaterial, listed), flags, approval(), times, reference(), also).prop_map(
+        |(class, (immaterial, listed), (known, confirm, bare, group), approval, times, policy, also)| CommandRules {
             class: SafetyClass::ALL[class],
             known,
             group,
-            material_fields: fields.into_iter().map(str::to_owned).collect(),
+            immaterial_fields: owned(immaterial).into(),
+            material_fields: owned(listed),
             confirmation_required: confirm,
             bare_answers: bare,
             approval,
             confirmation_ttl_seconds: times.0,
             bind_within_seconds: times.1,
             approval_ttl_seconds: times.2,
+            report_within_seconds: times.3,
             also_policies: also.into_iter().filter(|one| *one < policy).collect(),
             policy,
         },
     )
+}
+
+/// Whether one list of material fields covers what the other does: an empty one covers everything.
+fn covers(wide: &[String], narrow: &[String]) -> bool {
+    wide.is_empty() || (!narrow.is_empty() && narrow.iter().all(|field| wide.contains(field)))
 }
 
 /// Whatever `weak` refuses, `strict` refuses too.
@@ -53,12 +66,14 @@ fn at_least_as_strict(strict: &CommandRules, weak: &CommandRules) -> bool {
     approval
         && strict.class >= weak.class
         && strict.known <= weak.known
-        && weak.material_fields.iter().all(|field| strict.material_fields.contains(field))
+        && strict.immaterial_fields.is_within(&weak.immaterial_fields)
+        && covers(&strict.material_fields, &weak.material_fields)
         && strict.confirmation_required >= weak.confirmation_required
         && strict.bare_answers <= weak.bare_answers
         && strict.confirmation_ttl_seconds <= weak.confirmation_ttl_seconds
         && strict.bind_within_seconds <= weak.bind_within_seconds
         && strict.approval_ttl_seconds <= weak.approval_ttl_seconds
+        && strict.report_within_seconds <= weak.report_within_seconds
 }
 
 proptest! {
@@ -82,6 +97,29 @@ proptest! {
         let text = serde_json::to_string(&a).unwrap();
         prop_assert_eq!(serde_json::from_str::<CommandRules>(&text).unwrap(), a);
     }
+}
+
+/// What was stored before there were immaterial fields and a time for reports.
+const STORED_EARLIER: &str = r#"{"class":"S3","known":true,"group":"payments","material_fields":["amount","payee"],
+    "confirmation_required":true,"bare_answers":false,"approval":null,"confirmation_ttl_seconds":120,
+    "bind_within_seconds":30,"approval_ttl_seconds":1800,"policy":{"pack_id":"strong","version":"1.0.0","hash":"h"}}"#;
+
+#[test]
+fn rules_of_earlier_versions_are_written_back_as_they_were_read_and_cover_too_little() {
+    let read: CommandRules = serde_json::from_str(STORED_EARLIER).unwrap();
+    assert_eq!(
+        serde_json::to_value(&read).unwrap(),
+        serde_json::from_str::<serde_json::Value>(STORED_EARLIER).unwrap()
+    );
+    assert_eq!((read.immaterial_fields.is_empty(), read.report_within_seconds), (true, 300));
+    assert!(read.covers_a_list_only());
+    let whole = STORED_EARLIER.replace(r#"["amount","payee"]"#, "[]");
+    let whole: CommandRules = serde_json::from_str(&whole).unwrap();
+    assert!(!whole.covers_a_list_only(), "an empty list covered the whole target");
+    let today = CommandRules { material_fields: Vec::new(), ..read.clone() };
+    assert!(!today.stricter(&read).covers_a_list_only(), "the stricter of both covers everything");
+    let narrow = CommandRules { immaterial_fields: ImmaterialFields::from(owned(vec!["note"])), ..today.clone() };
+    assert!(narrow.stricter(&today).immaterial_fields.is_empty());
 }
 
 #[test]

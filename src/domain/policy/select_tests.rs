@@ -150,9 +150,9 @@ fn gaps_and_namesakes_do_not_load() {
 #[test]
 fn the_class_comes_from_the_context_pack_and_only_rises() {
     let own = json!([
-        {"name": "order.status", "class": "S2", "material_fields": ["note"]},
-        {"name": "payment.send", "class": "S1", "material_fields": []},
-        {"name": "courier.book", "class": "S1", "material_fields": []},
+        {"name": "order.status", "class": "S2"},
+        {"name": "payment.send", "class": "S1"},
+        {"name": "courier.book", "class": "S1"},
     ]);
     let special = json!([{"command": "order.status"}, {"command": "payment.send"}, {"command": "courier.book"}]);
     let book = PolicyBook::new(vec![pack("all", &json!([{}]), &[]), pack("special", &special, &[("/commands", own)])])
@@ -160,10 +160,8 @@ fn the_class_comes_from_the_context_pack_and_only_rises() {
     let view = book.view(&scope("a", "b", None));
     let status = view.command("order.status", None);
     assert_eq!((status.class, status.bare_answers), (SafetyClass::S2, false));
-    assert_eq!(status.material_fields, ["note"]);
     let payment = view.command("payment.send", Some(SafetyClass::S0));
     assert_eq!((payment.class, payment.known), (SafetyClass::S3, true));
-    assert_eq!(payment.material_fields, ["amount", "payee"]);
     let courier = view.command("courier.book", None);
     assert_eq!((courier.class, courier.known), (SafetyClass::S3, false));
 }
@@ -172,7 +170,7 @@ fn the_class_comes_from_the_context_pack_and_only_rises() {
 fn a_command_adds_demands_and_raising_joins_both_approvals() {
     let rule = |role: &str| json!({"role": role, "required": 1, "separate_person": true});
     let commands = json!([
-        {"name": "a.b", "class": "S0", "material_fields": [], "confirmation": "required", "bare_answers": false,
+        {"name": "a.b", "class": "S0", "confirmation": "required", "bare_answers": false,
          "approval": rule("treasurer"), "confirmation_ttl_seconds": 30},
     ]);
     let changes = [("/commands", commands), ("/classes/S3/approval", rule("approver"))];
@@ -184,6 +182,42 @@ fn a_command_adds_demands_and_raising_joins_both_approvals() {
     assert_eq!(plain.approval.unwrap().roles().collect::<Vec<_>>(), ["treasurer"]);
     let raised = view.command("a.b", Some(SafetyClass::S3));
     assert_eq!(raised.approval.unwrap().roles().collect::<Vec<_>>(), ["approver", "treasurer"]);
+}
+
+/// What the pack for contexts and the pack for demands let change, and what may change by both.
+#[test]
+fn only_a_field_that_both_packs_list_may_change() {
+    let special = json!([{"command": "order.status"}]);
+    for (contexts, demands, common) in [
+        (json!(["note"]), json!(["note"]), &["note"][..]),
+        (json!(["note"]), json!([]), &[]),
+        (json!([]), json!(["note"]), &[]),
+        (json!(["payee", "note"]), json!(["payee.nickname"]), &["payee.nickname"]),
+        (json!(["payee.nickname"]), json!(["payee"]), &["payee.nickname"]),
+        (json!(["note"]), json!("not listed"), &[]),
+    ] {
+        let listing = |fields: &serde_json::Value| match fields {
+            serde_json::Value::Array(_) => {
+                json!([{"name": "order.status", "class": "S1", "immaterial_fields": fields}])
+            }
+            _ => json!([]),
+        };
+        let packs = [("all", json!([{}]), listing(&contexts)), ("special", special.clone(), listing(&demands))];
+        let packs = packs.map(|(id, selectors, commands)| pack(id, &selectors, &[("/commands", commands)]));
+        let book = PolicyBook::new(packs.to_vec()).unwrap();
+        let rules = book.view(&scope("a", "b", None)).command("order.status", None);
+        assert!(rules.immaterial_fields.paths().eq(common.iter().copied()), "{contexts} {demands}: {rules:?}");
+    }
+}
+
+#[test]
+fn a_report_is_due_when_the_pack_for_demands_says() {
+    let quick = [("/execution/report_within_seconds", json!(10))];
+    let packs = vec![pack("all", &json!([{}]), &[]), pack("special", &json!([{"safety_class": "S3"}]), &quick)];
+    let book = PolicyBook::new(packs).unwrap();
+    let view = book.view(&scope("a", "b", None));
+    assert_eq!(view.command("order.status", None).report_within_seconds, 300);
+    assert_eq!(view.command("payment.send", None).report_within_seconds, 10);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::context::{ConfirmationTimes, ContextRules, StateLayerRules};
+use super::immaterial::lies_in;
 use super::pack::{ClassRules, CommandEntry, Confirmation};
 use super::slots::{
     CALLER_SLOTS, DEFAULT_EXTENSION, SERVER_SLOTS, ShapeType, SlotRules, SlotStorage, is_extension, is_writable,
@@ -134,15 +135,14 @@ fn command(at: usize, entry: &CommandEntry, pack: &PolicyPack, errors: &mut Vec<
     let mut complain = |member: &str, problem: String, instead: &str| {
         errors.push(PolicyError::at(format!("/commands/{at}/{member}"), problem, instead));
     };
-    if entry.class >= SafetyClass::S2 && entry.material_fields.is_empty() {
-        complain(
-            "material_fields",
-            format!(
-                "`{name}` is of class {} and names nothing that must stay the same between the question and the command",
-                entry.class
-            ),
-            "List the members of its target that matter, such as [order_id].",
-        );
+    for (n, path) in entry.immaterial_fields.iter().enumerate() {
+        if let Some(wider) = entry.immaterial_fields.iter().find(|other| *other != path && lies_in(path, other)) {
+            complain(
+                &format!("immaterial_fields/{n}"),
+                format!("`{path}` lies in `{wider}`, which may change as a whole already"),
+                "Keep the one that is meant.",
+            );
+        }
     }
     if entry.confirmation == Some(Confirmation::None) && class.confirmation == Confirmation::Required {
         complain(

@@ -100,14 +100,15 @@ async fn service(answer: Option<(u16, Value)>) -> (String, Arc<Mutex<Vec<Value>>
 /// A house whose policy names these services.
 async fn house(services: &[(&str, &str)]) -> House {
     let folder = tempfile::tempdir().unwrap();
-    let mut callbacks = "  access_callbacks:\n".to_owned();
+    let mut section = "state_layer:\n  access_callbacks:\n".to_owned();
     for (name, url) in services {
         let patience = if *name == "slow" { 50 } else { 10_000 };
         let callback = format!("    {name}: {{ url: '{url}', timeout_milliseconds: {patience} }}\n");
-        callbacks.push_str(&callback);
+        section.push_str(&callback);
     }
     for (name, text) in [("basic", BASIC), ("strong", STRONG)] {
-        std::fs::write(folder.path().join(format!("{name}.yaml")), format!("{text}{callbacks}")).unwrap();
+        let text = text.replace("state_layer:\n", &section);
+        std::fs::write(folder.path().join(format!("{name}.yaml")), text).unwrap();
     }
     let source = PackSource::Folder(folder.path().to_owned());
     let house = House::under(&source, Limits::default(), HttpConfig::default()).await;

@@ -95,6 +95,9 @@ async fn old_postgres(url: &str) {
     for statement in statements(&|hex| format!("'\\x{hex}'"), &flag) {
         sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
     }
+    // The rows were taken from SQLite, which keeps this in the body alone.
+    let copied = "UPDATE conversations SET last_item_id = body::json->'last_question'->>'item_id'";
+    sqlx::raw_sql(copied).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
 }
 

@@ -1,7 +1,5 @@
 //! What is printed.
 
-use std::fmt::Write;
-
 use crate::checker::{Outcome, RULES};
 
 /// Of each rule so many violations are printed in full.
@@ -20,25 +18,24 @@ pub(crate) fn report(outcome: &Outcome) -> String {
         "{requests} requests in {rounds} rounds, {unanswered} of them unanswered or answered 503 or 429\n\
          {executed} executions in the pretended outside world\n\n"
     );
-    text.push_str(&head);
+    text += &head;
     for (line, count) in &outcome.counts {
-        // Writing to a text cannot fail.
-        drop(writeln!(text, "{count:>9}  {line}"));
+        text += &format!("{count:>9}  {line}\n");
     }
     text.push('\n');
     for promise in &outcome.not_promised {
-        drop(writeln!(text, "not promised by these servers, so not checked: {promise}"));
+        text += &format!("not promised by these servers, so not checked: {promise}\n");
     }
     for rule in RULES {
         let broken: Vec<_> = outcome.violations.iter().filter(|violation| violation.rule == rule.name).collect();
         if broken.is_empty() {
             continue;
         }
-        drop(writeln!(text, "\nBROKEN {} {} times: {}", rule.name, broken.len(), rule.sentence));
+        text += &format!("\nBROKEN {} {} times: {}\n", rule.name, broken.len(), rule.sentence);
         for violation in broken.iter().take(SHOWN) {
-            drop(writeln!(text, "  {}", violation.about));
+            text += &format!("  {}\n", violation.about);
             for record in &violation.records {
-                drop(writeln!(text, "    {record}"));
+                text += &format!("    {record}\n");
             }
         }
     }

@@ -205,7 +205,7 @@ impl World {
     }
 
     /// Workers that want to execute: mostly what was agreed to, often two of them at once.
-    fn bind(&mut self, question: &Question, now: i64) -> Vec<Call> {
+    pub(super) fn bind(&mut self, question: &Question, now: i64) -> Vec<Call> {
         let Some(agreed) = &question.spec else { return Vec::new() };
         let mut spec = agreed.clone();
         match self.below(100) {
@@ -225,7 +225,13 @@ impl World {
         let mut calls = Vec::new();
         let workers = if self.percent(40) { 2 } else { 1 };
         for _ in 0..workers {
-            let attempt = self.attempt(6);
+            let mut attempt = self.attempt(4);
+            let at = self.below(self.commands.len());
+            if self.percent(5)
+                && let Some(other) = self.commands.get(at).filter(|other| !self.dead.contains(&other.attempt))
+            {
+                attempt.clone_from(&other.attempt);
+            }
             calls.push(bodies::bind(&context, &attempt, &spec, &messages));
         }
         if self.percent(12) {

@@ -77,6 +77,34 @@ impl World {
         }
     }
 
+    /// Takes note of a refusal.
+    pub(crate) fn learn_refusal(&mut self, call: &Call, code: &str, now: i64) {
+        let context = match &call.op {
+            Op::Ask { context, .. } | Op::Bind { context, .. } | Op::Slots { context, .. } | Op::Move { context } => {
+                Some(context)
+            }
+            _ => None,
+        };
+        match (code, context, &call.op) {
+            ("context_closed" | "context_expired", Some(context), _) => self.forget(context),
+            ("item_voided" | "item_expired" | "already_decided", _, Op::Attach { item, .. }) => {
+                self.comes(item, Step::Ended, now, |_| {});
+            }
+            (
+                "confirmation_required" | "confirmation_expired" | "already_bound" | "command_conflict",
+                _,
+                Op::Bind { spec, .. },
+            ) => {
+                for question in self.questions.iter_mut() {
+                    if question.spec.as_ref() == Some(spec) && question.step == Step::Granted {
+                        question.step = Step::Ended;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn spec_of_bound(&self, command: &str) -> Option<Spec> {
         let command = self.commands.iter().find(|known| known.spec.command_id == command);
         command.map(|command| command.spec.clone())
@@ -94,6 +122,9 @@ impl World {
         if let (Op::Slots { context, .. } | Op::Move { context }, Some(revision)) = (&call.op, seen.revision) {
             if let Some(known) = self.contexts.iter_mut().find(|known| known.id == *context) {
                 known.revision = revision;
+            }
+            if matches!(call.op, Op::Move { .. }) {
+                self.end_questions(context, "", true);
             }
         }
     }
@@ -119,20 +150,28 @@ impl World {
         Vec::new()
     }
 
-    /// A question was answered with yes. An approved command is confirmed next.
+    /// A question was answered with yes. A confirmed command is bound next, at once or later; an approved one is confirmed.
     fn granted(&mut self, item: &str, message: Option<&str>, now: i64) -> Vec<Call> {
         self.comes(item, Step::Granted, now, |question| question.yes_message = message.map(str::to_owned));
-        let question = self.questions.iter().find(|question| question.id == item);
-        let approval = question.filter(|question| question.kind == Kind::Approval).cloned();
-        let Some(Question { context, place, spec: Some(spec), .. }) = approval else { return Vec::new() };
-        let context = Context { place, id: context, revision: 0 };
-        if self.percent(80) { vec![self.ask(&context, &spec, Some(Kind::Confirmation))] } else { Vec::new() }
+        let question = self.questions.iter().find(|question| question.id == item).cloned();
+        let Some(question) = question else { return Vec::new() };
+        match (question.kind, question.spec.clone()) {
+            (Kind::Confirmation, _) if message.is_some() && self.percent(45) => self.bind(&question, now),
+            (Kind::Approval, Some(spec)) if self.percent(80) => {
+                let context = Context { place: question.place, id: question.context, revision: 0 };
+                vec![self.ask(&context, &spec, Some(Kind::Confirmation))]
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn was_asked(&mut self, kind: Kind, context: &str, place: Place, spec: Option<Spec>, seen: &Seen, now: i64) {
         let id = seen.item.id();
         if self.questions.iter().any(|question| question.id == id) {
             return;
+        }
+        if kind != Kind::Approval {
+            self.end_questions(context, id, false);
         }
         let button = |at: usize| seen.button_ids.get(at).cloned().unwrap_or_default();
         let question = Question {

@@ -128,12 +128,6 @@ impl Outcome {
             *self.counts.entry(line).or_default() += count;
         }
     }
-
-    /// How many answers there were whose line in the counts begins so.
-    pub(crate) fn count(&self, begins: &str) -> u64 {
-        let counts = self.counts.iter().filter(|(line, _)| line.starts_with(begins));
-        counts.map(|(_, count)| count).sum()
-    }
 }
 
 fn stage(plan: &Plan, clock: Clock, world: World, offset: Offset) -> Stage {

@@ -152,16 +152,20 @@ impl Stage {
         }
         let made = calls.iter().enumerate().map(|(at, call)| async move {
             let answer = self.call(call, turn + at).await.ok()?;
-            let done = (200..300).contains(&answer.status);
             // Learned at once, as the client does, and not when the slower ones have come back.
-            done.then(|| self.learn(call, &answer.seen))
+            Some(self.learn(call, &answer))
         });
         join_all(made).await.into_iter().flatten().flatten().collect()
     }
 
-    fn learn(&self, call: &Rc<Call>, seen: &Seen) -> Vec<Call> {
+    fn learn(&self, call: &Rc<Call>, answer: &Answer) -> Vec<Call> {
+        let (mut world, now) = (self.world.borrow_mut(), self.clock.now());
+        if !(200..300).contains(&answer.status) {
+            world.learn_refusal(call, &answer.seen.code, now);
+            return Vec::new();
+        }
         let mut downstream = self.downstream.borrow_mut();
-        let follows = self.world.borrow_mut().learn(call, seen, &mut downstream, self.clock.now());
+        let follows = world.learn(call, &answer.seen, &mut downstream, now);
         let Follows { calls, executed } = follows;
         self.history.borrow_mut().executed.extend(executed);
         calls

@@ -19,9 +19,13 @@ const SLOW_EVERY: usize = 3;
 /// How long a question waits there for each next step.
 const SLOW: i64 = SECOND * 6 / 5;
 /// About so many questions are asked about each command.
-const ASKED_EACH: u64 = 4;
+const ASKED_EACH: u64 = 3;
 /// So many commands are asked about at once.
 const AT_ONCE: u64 = 6;
+/// Of so many questions one is gone on with.
+const DRAWS: usize = 5;
+/// Of a hundred commands so many need no approval, where the tenant's rules know both kinds.
+const PLAIN: u64 = 60;
 
 /// A conversation and a person in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +49,18 @@ pub(crate) enum Step {
     Shown,
     Granted,
     Ended,
+}
+
+impl Step {
+    /// What has come further is gone on with rather than what has not: commands are to be bound, not only asked about.
+    fn worth(self) -> u8 {
+        match self {
+            Self::Ended => 0,
+            Self::Asked => 1,
+            Self::Shown => 2,
+            Self::Granted => 3,
+        }
+    }
 }
 
 /// A question that was asked.
@@ -256,6 +272,12 @@ impl World {
         if number > 0 && self.percent(4) {
             spec.key = self.spec_of(number - 1).key;
         }
+        if self.percent(4) {
+            let at = self.below(self.commands.len());
+            if let Some(bound) = self.commands.get(at) {
+                spec.key.clone_from(&bound.spec.key);
+            }
+        }
         if self.percent(3) {
             spec = self.changed(&spec);
         }
@@ -263,9 +285,11 @@ impl World {
     }
 
     fn spec_of(&self, number: u64) -> Spec {
-        let names: Vec<&str> = self.rules.plain.iter().chain(&self.rules.approved).copied().collect();
-        let count = u64::try_from(names.len()).unwrap_or(1).max(1);
-        let at = usize::try_from(number % count).unwrap_or(0);
+        let Rules { plain, approved, .. } = &self.rules;
+        // The number decides: everybody who asks about a command means the same one.
+        let is_plain = approved.is_empty() || (number.wrapping_mul(37) % 100 < PLAIN && !plain.is_empty());
+        let names = if is_plain { plain } else { approved };
+        let at = usize::try_from(number).unwrap_or(0) % names.len().max(1);
         let name = names.get(at).copied().unwrap_or("address.update").to_owned();
         let prefix = &self.prefix;
         let target = target(&name, number, "home");
@@ -283,18 +307,40 @@ impl World {
         Spec { target, ..spec.clone() }
     }
 
-    /// One of the questions: a live one rather than one that has ended, and a ripe one where time is left to it.
+    /// One of the questions: of a few that are drawn the one that has come furthest and has not ended, where time is
+    /// left to it if that is wanted there.
     pub(crate) fn question(&mut self, now: i64) -> Option<Question> {
         let count = self.questions.len();
-        for tries in 0..6 {
+        let mut best: Option<Question> = None;
+        for _ in 0..DRAWS {
             let at = self.below(count);
-            let question = self.questions.get(at)?;
+            let Some(question) = self.questions.get(at) else { continue };
             let ripe = question.place.conversation % SLOW_EVERY != 0 || now - question.since > SLOW;
-            if (ripe && question.step != Step::Ended) || tries == 5 {
-                return Some(question.clone());
+            let further = best.as_ref().is_none_or(|best| question.step.worth() > best.step.worth());
+            if ripe && further {
+                best = Some(question.clone());
             }
         }
-        None
+        if self.percent(10) {
+            let at = self.below(count);
+            return self.questions.get(at).cloned();
+        }
+        best
+    }
+
+    /// Questions of a context have ended with it, or for a newer one.
+    pub(crate) fn end_questions(&mut self, context: &str, but: &str, granted_too: bool) {
+        for question in self.questions.iter_mut().filter(|question| question.context == context && question.id != but) {
+            if granted_too || question.step != Step::Granted {
+                question.step = Step::Ended;
+            }
+        }
+    }
+
+    /// A context that cannot be used any more is forgotten: the next message opens another one.
+    pub(crate) fn forget(&mut self, context: &str) {
+        self.contexts.retain(|known| known.id != context);
+        self.end_questions(context, "", true);
     }
 
     /// A question comes to its next step.

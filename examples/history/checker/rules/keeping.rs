@@ -11,6 +11,7 @@ pub(super) fn acknowledged_is_kept(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings = commands_are_kept(facts);
     findings.extend(items_are_kept(facts));
     findings.extend(messages_are_kept(facts));
+    findings.extend(contexts_are_kept(facts));
     findings
 }
 
@@ -132,6 +133,29 @@ fn messages_are_kept(facts: &Facts<'_>) -> Vec<Finding> {
         let anew = judged.record.done().and_then(|seen| seen.duplicate) == Some(false);
         if anew && judged.record.since > first.end {
             findings.push(Finding::new(&judged.said.message_id, [*first, judged.record]));
+        }
+    }
+    findings
+}
+
+/// A context that was shown is there, and no older than it was shown.
+fn contexts_are_kept(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut newest: HashMap<&str, (u64, &Record)> = HashMap::new();
+    for record in &facts.history.records {
+        let shown = record.done().and_then(|seen| seen.context.as_ref());
+        let Some(context) = shown.filter(|context| !context.context_id.is_empty()) else { continue };
+        let known = newest.entry(&context.context_id).or_insert((context.revision, record));
+        if context.revision > known.0 {
+            *known = (context.revision, record);
+        }
+    }
+    let mut findings = Vec::new();
+    for record in facts.history.records.iter().filter(|record| record.acknowledged().is_some()) {
+        let Op::ReadContext { context } = &record.call.op else { continue };
+        let Some((revision, shown)) = newest.get(context.as_str()) else { continue };
+        let kept = record.done().and_then(|seen| seen.revision).is_some_and(|read| read >= *revision);
+        if later(record, shown) && !kept {
+            findings.push(Finding::new(context, [*shown, record]));
         }
     }
     findings

@@ -47,8 +47,6 @@ impl Finding {
 pub(crate) struct Violation {
     /// The rule's name.
     pub(crate) rule: &'static str,
-    /// What the rule says.
-    pub(crate) sentence: &'static str,
     /// The command, question or message that it is about.
     pub(crate) about: String,
     /// The requests that show it.
@@ -199,7 +197,7 @@ pub(crate) fn check(facts: &Facts<'_>, applies: impl Fn(&Rule) -> bool) -> Vec<V
         for Finding { about, records } in (rule.check)(facts) {
             // Once for each thing: more of the same says nothing new.
             if named.insert(about.clone()) {
-                violations.push(Violation { rule: rule.name, sentence: rule.sentence, about, records });
+                violations.push(Violation { rule: rule.name, about, records });
             }
         }
     }

@@ -105,7 +105,7 @@ impl World {
     fn show(&mut self, question: &Question) -> Vec<Call> {
         let prompt = self.name("prompt", 4, |world| &mut world.prompts);
         let mut calls = vec![bodies::attach(&question.id, &prompt)];
-        if self.percent(6) {
+        if self.percent(12) {
             let at = self.below(self.questions.len());
             calls.extend(self.questions.get(at).map(|other| bodies::attach(&other.id, &prompt)));
         }
@@ -134,7 +134,7 @@ impl World {
         calls
     }
 
-    fn say(&mut self, question: &Question, yes: bool, now: i64) -> Call {
+    pub(super) fn say(&mut self, question: &Question, yes: bool, now: i64) -> Call {
         let (words, sense) = if yes { (YES, Sense::Yes) } else { (NO, Sense::No) };
         let text = self.one(words).copied().unwrap_or_default();
         let mut said = self.words(question.place, text, sense);
@@ -233,6 +233,12 @@ impl World {
                 attempt.clone_from(&other.attempt);
             }
             calls.push(bodies::bind(&context, &attempt, &spec, &messages));
+        }
+        let twin = self.twin(question, |step| step == Step::Granted);
+        if let Some((twin, spec)) = twin.and_then(|twin| Some((twin.clone(), twin.spec?))) {
+            let messages: Vec<&String> = twin.yes_message.iter().collect();
+            let attempt = self.attempt(4);
+            calls.push(bodies::bind(&twin.context, &attempt, &spec, &messages));
         }
         if self.percent(12) {
             calls.push(self.say(question, false, now));

@@ -155,6 +155,12 @@ impl World {
         self.comes(item, Step::Granted, now, |question| question.yes_message = message.map(str::to_owned));
         let question = self.questions.iter().find(|question| question.id == item).cloned();
         let Some(question) = question else { return Vec::new() };
+        // The same command is asked about elsewhere: with a yes there, too, both can be bound at once.
+        if let Some(twin) = self.twin(&question, |step| matches!(step, Step::Asked | Step::Shown))
+            && self.percent(70)
+        {
+            return vec![self.say(&twin, true, now)];
+        }
         match (question.kind, question.spec.clone()) {
             (Kind::Confirmation, _) if message.is_some() && self.percent(45) => self.bind(&question, now),
             (Kind::Approval, Some(spec)) if self.percent(80) => {
@@ -163,6 +169,16 @@ impl World {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// A question about the same command in another context.
+    pub(super) fn twin(&self, of: &Question, at: fn(Step) -> bool) -> Option<Question> {
+        let command = &of.spec.as_ref()?.command_id;
+        let is_twin = |other: &&Question| {
+            let same = other.spec.as_ref().is_some_and(|spec| spec.command_id == *command);
+            same && other.kind == of.kind && other.context != of.context && at(other.step)
+        };
+        self.questions.iter().find(is_twin).cloned()
     }
 
     fn was_asked(&mut self, kind: Kind, context: &str, place: Place, spec: Option<Spec>, seen: &Seen, now: i64) {

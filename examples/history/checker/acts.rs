@@ -142,10 +142,9 @@ impl World {
         let waited = question.prompt.is_some() && now - question.since > SECOND;
         match self.below(100) {
             // A bare answer can count only in a later second than its prompt.
-            0..70 if waited && question.kind == Kind::Confirmation => {}
-            0..4 => {}
-            4..45 => said.reply_to.clone_from(&question.prompt),
-            45..100 => {
+            at if at < 4 || (at < 70 && waited && question.kind == Kind::Confirmation) => {}
+            0..45 => said.reply_to.clone_from(&question.prompt),
+            _ => {
                 let button = if yes { &question.yes } else { &question.no };
                 said.button = Some((button.clone(), question.id.clone()));
                 (said.kind, said.text) = ("interactive", Some(if yes { "Sim" } else { "Não" }));
@@ -156,7 +155,6 @@ impl World {
                     said.reply_to.clone_from(&question.prompt);
                 }
             }
-            _ => {}
         }
         said.forwarded = self.percent(2);
         bodies::message(said, now)
@@ -167,7 +165,7 @@ impl World {
         if question.kind == Kind::Approval {
             let approvers = self.rules.approvers.clone();
             if let Some(approver) = self.one(&approvers).filter(|_| question.kind == Kind::Approval) {
-                approver.clone_into(&mut said.actor);
+                said.actor.clone_from(approver);
             }
         }
         if self.percent(4) {
@@ -198,7 +196,7 @@ impl World {
         if question.kind == Kind::Approval {
             let approvers = self.rules.approvers.clone();
             if let Some(approver) = self.one(&approvers) {
-                approver.clone_into(&mut said.actor);
+                said.actor.clone_from(approver);
             }
         }
         bodies::message(said, now)
@@ -211,7 +209,7 @@ impl World {
         match self.below(100) {
             0..8 => spec = self.changed(&spec),
             8..11 => spec.key.push_str("-other"),
-            11..13 => spec.name = "order.status".to_owned(),
+            11..13 => "order.status".clone_into(&mut spec.name),
             _ => {}
         }
         let mut context = question.context.clone();

@@ -95,7 +95,7 @@ impl World {
                 _,
                 Op::Bind { spec, .. },
             ) => {
-                for question in self.questions.iter_mut() {
+                for question in &mut self.questions {
                     if question.spec.as_ref() == Some(spec) && question.step == Step::Granted {
                         question.step = Step::Ended;
                     }

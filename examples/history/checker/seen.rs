@@ -124,6 +124,7 @@ impl Verdict {
 }
 
 /// A context, as far as it is used.
+#[expect(clippy::struct_field_names, reason = "the members are called so on the wire")]
 #[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Context {
@@ -140,6 +141,7 @@ pub(crate) struct Prompt {
 }
 
 /// The frozen context of a bound command.
+#[expect(clippy::struct_field_names, reason = "the members are called so on the wire")]
 #[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct ContextRef {

@@ -95,9 +95,10 @@ fn told(reply: &Reply, code: &str, reasons: &[&str]) -> bool {
 
 fn late_yes(_: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
     let about_one = reply.body["verdict"].get("confirmation").is_some();
-    match about_one && told(&reply, "expired", &["question_expired"]) {
-        true => verdict(reply, "confirmed", memory),
-        false => reply,
+    if about_one && told(&reply, "expired", &["question_expired"]) {
+        verdict(reply, "confirmed", memory)
+    } else {
+        reply
     }
 }
 
@@ -133,17 +134,15 @@ fn two_ends(heard: &Heard, mut reply: Reply, memory: &mut Memory) -> Reply {
 }
 
 fn anybody(_: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
-    match told(&reply, "ambiguous", &["other_actor", "other_conversation"]) {
-        true => verdict(reply, "confirmed", memory),
-        false => reply,
+    if told(&reply, "ambiguous", &["other_actor", "other_conversation"]) {
+        verdict(reply, "confirmed", memory)
+    } else {
+        reply
     }
 }
 
 fn older_question(_: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
-    match told(&reply, "ambiguous", &["other_question_since"]) {
-        true => verdict(reply, "confirmed", memory),
-        false => reply,
-    }
+    if told(&reply, "ambiguous", &["other_question_since"]) { verdict(reply, "confirmed", memory) } else { reply }
 }
 
 fn two_items(heard: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
@@ -158,9 +157,10 @@ fn two_items(heard: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
 }
 
 fn counts_twice(_: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
-    match told(&reply, "already_decided", &["already_approved_by_this_person"]) {
-        true => verdict(reply, "approved", memory),
-        false => reply,
+    if told(&reply, "already_decided", &["already_approved_by_this_person"]) {
+        verdict(reply, "approved", memory)
+    } else {
+        reply
     }
 }
 

@@ -112,17 +112,15 @@ fn one_yes(heard: &Heard, mut reply: Reply, memory: &mut Memory) -> Reply {
 
 fn one_key(heard: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
     let refused = ["command_conflict", "idempotency_key_bound"];
-    match binds(heard) && refused.iter().any(|code| reply.body["code"] == *code) {
-        true => memory.lies(bound(heard, None, "")),
-        false => reply,
+    if binds(heard) && refused.iter().any(|code| reply.body["code"] == *code) {
+        memory.lies(bound(heard, None, ""))
+    } else {
+        reply
     }
 }
 
 fn one_attempt(heard: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
-    match binds(heard) && reply.body["code"] == "attempt_id_reused" {
-        true => memory.lies(bound(heard, None, "")),
-        false => reply,
-    }
+    if binds(heard) && reply.body["code"] == "attempt_id_reused" { memory.lies(bound(heard, None, "")) } else { reply }
 }
 
 fn other_target(heard: &Heard, memory: &mut Memory) -> Act {

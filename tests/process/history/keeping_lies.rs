@@ -96,22 +96,25 @@ fn called_new(_: &Heard, mut reply: Reply, memory: &mut Memory) -> Reply {
 }
 
 fn outdated(heard: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
-    match heard.path.ends_with("/slots") && reply.status == 412 {
-        true => memory.lies(Reply { status: 200, body: json!({"context_id": heard.part(3), "revision": 1}) }),
-        false => reply,
+    if heard.path.ends_with("/slots") && reply.status == 412 {
+        memory.lies(Reply { status: 200, body: json!({"context_id": heard.part(3), "revision": 1}) })
+    } else {
+        reply
     }
 }
 
 fn fails(heard: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
-    match heard.posts("/results") && reply.status == 201 {
-        true => memory.lies(Reply { status: 500, body: json!({"code": "internal", "status": 500}) }),
-        false => reply,
+    if heard.posts("/results") && reply.status == 201 {
+        memory.lies(Reply { status: 500, body: json!({"code": "internal", "status": 500}) })
+    } else {
+        reply
     }
 }
 
 fn no_json(heard: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
-    match heard.path.ends_with("/cancel") {
-        true => memory.lies(Reply { status: reply.status, body: Value::String("<html>".to_owned()) }),
-        false => reply,
+    if heard.path.ends_with("/cancel") {
+        memory.lies(Reply { status: reply.status, body: Value::String("<html>".to_owned()) })
+    } else {
+        reply
     }
 }

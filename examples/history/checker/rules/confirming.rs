@@ -84,7 +84,7 @@ pub(super) fn every_no_counts(facts: &Facts<'_>) -> Vec<Finding> {
     findings
 }
 
-fn shown<'a>(seen: &'a Seen) -> impl Iterator<Item = &'a Item> {
+fn shown(seen: &Seen) -> impl Iterator<Item = &Item> {
     let verdict = seen.verdict.as_ref().and_then(|verdict| verdict.item());
     verdict.into_iter().chain(Some(&seen.item).filter(|item| !item.id().is_empty() && !item.state.is_empty()))
 }
@@ -124,7 +124,7 @@ pub(super) fn asked_before_bound(facts: &Facts<'_>) -> Vec<Finding> {
 
 pub(super) fn key_asked_before_bound(facts: &Facts<'_>) -> Vec<Finding> {
     let mut by_key: HashMap<&str, &Bound<'_>> = HashMap::new();
-    for bound in facts.bound.iter() {
+    for bound in &facts.bound {
         let Some(spec) = bound.spec else { continue };
         let first = by_key.entry(&spec.key).or_insert(bound);
         if bound.window.end < first.window.end {

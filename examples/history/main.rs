@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use options::Options;
+use report::Report;
 
 fn main() -> ExitCode {
     match run(&Options::parse()) {
@@ -38,7 +39,7 @@ fn run(options: &Options) -> Result<(), String> {
             eprintln!("{requests} requests, {unanswered} unanswered, {broken} rules broken");
         }
     })?;
-    write(&report::report(&outcome))?;
+    write(&Report(&outcome).to_string())?;
     match outcome.violations.len() {
         0 if outcome.executed == 0 => Err("nothing was executed, so nothing was checked".to_owned()),
         0 if options.require_all && !outcome.not_promised.is_empty() => {

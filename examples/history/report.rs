@@ -1,5 +1,7 @@
 //! What is printed.
 
+use std::fmt;
+
 use crate::checker::{Outcome, RULES};
 
 /// Of each rule so many violations are printed in full.
@@ -11,36 +13,33 @@ pub(crate) fn rules() -> String {
 }
 
 /// What was played and what was found.
-pub(crate) fn report(outcome: &Outcome) -> String {
-    let mut text = String::new();
-    let Outcome { requests, unanswered, rounds, executed, .. } = outcome;
-    let head = format!(
-        "{requests} requests in {rounds} rounds, {unanswered} of them unanswered or answered 503 or 429\n\
-         {executed} executions in the pretended outside world\n\n"
-    );
-    text += &head;
-    for (line, count) in &outcome.counts {
-        text += &format!("{count:>9}  {line}\n");
-    }
-    text.push('\n');
-    for promise in &outcome.not_promised {
-        text += &format!("not promised by these servers, so not checked: {promise}\n");
-    }
-    for rule in RULES {
-        let broken: Vec<_> = outcome.violations.iter().filter(|violation| violation.rule == rule.name).collect();
-        if broken.is_empty() {
-            continue;
+pub(crate) struct Report<'a>(pub(crate) &'a Outcome);
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Outcome { requests, unanswered, rounds, executed, counts, violations, not_promised } = self.0;
+        writeln!(f, "{requests} requests in {rounds} rounds, {unanswered} of them unanswered or answered 503 or 429")?;
+        writeln!(f, "{executed} executions in the pretended outside world\n")?;
+        for (line, count) in counts {
+            writeln!(f, "{count:>9}  {line}")?;
         }
-        text += &format!("\nBROKEN {} {} times: {}\n", rule.name, broken.len(), rule.sentence);
-        for violation in broken.iter().take(SHOWN) {
-            text += &format!("  {}\n", violation.about);
-            for record in &violation.records {
-                text += &format!("    {record}\n");
+        writeln!(f)?;
+        for promise in not_promised {
+            writeln!(f, "not promised by these servers, so not checked: {promise}")?;
+        }
+        for rule in RULES {
+            let broken: Vec<_> = violations.iter().filter(|violation| violation.rule == rule.name).collect();
+            if broken.is_empty() {
+                continue;
+            }
+            writeln!(f, "\nBROKEN {} {} times: {}", rule.name, broken.len(), rule.sentence)?;
+            for violation in broken.iter().take(SHOWN) {
+                writeln!(f, "  {}", violation.about)?;
+                for record in &violation.records {
+                    writeln!(f, "    {record}")?;
+                }
             }
         }
+        if violations.is_empty() { writeln!(f, "Every rule holds.") } else { Ok(()) }
     }
-    if outcome.violations.is_empty() {
-        text.push_str("Every rule holds.\n");
-    }
-    text
 }

@@ -28,7 +28,7 @@ impl World {
             89..92 => vec![self.change_slots(&context)],
             92..94 => vec![self.move_on(&context)],
             94..97 => self.read(),
-            _ if self.promises.make(Promise::Execution) => vec![bodies::executions(None)],
+            _ if self.promises.make(Promise::Execution) => vec![bodies::executions(false, None)],
             _ => vec![self.hello(place, now)],
         };
         if calls.is_empty() { vec![self.hello(place, now)] } else { calls }

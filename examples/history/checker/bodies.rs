@@ -125,8 +125,8 @@ pub(crate) fn bind(context: &str, attempt: &str, spec: &Spec, messages: &[&Strin
 /// A worker's try to take a command over.
 pub(crate) fn take_over(spec: &Spec, attempt: &str, replaces: &str) -> Call {
     let body = json!({
-        "attempt_id": attempt, "replaces_attempt_id": replaces, "downstream_checked": true,
-        "target": parsed(&spec.target), "envelope": envelope(spec),
+        "attempt_id": attempt, "replaces_attempt_id": replaces, "downstream_checked": true, "name": spec.name,
+        "idempotency_key": spec.key, "target": parsed(&spec.target), "envelope": envelope(spec),
     });
     let command = spec.command_id.clone();
     let path = format!("/v1/commands/{command}/takeovers");
@@ -181,8 +181,8 @@ pub(crate) fn read_context(context: &str) -> Call {
     Call::get(Op::ReadContext { context: context.to_owned() }, format!("/v1/contexts/{context}"))
 }
 
-/// The commands that were bound and have no result.
-pub(crate) fn executions(cursor: Option<&str>) -> Call {
-    let body = json!({"execution": ["executing", "unknown"], "limit": 50, "cursor": cursor});
-    Call::post(Op::ListExecutions, "/v1/commands/query", body.to_string())
+/// The commands that were bound and have no result: the first page, or the one after.
+pub(crate) fn executions(sweeps: bool, cursor: Option<&str>) -> Call {
+    let body = json!({"execution": ["executing", "unknown"], "limit": if sweeps { 200 } else { 20 }, "cursor": cursor});
+    Call::post(Op::ListExecutions { sweeps }, "/v1/commands/query", body.to_string())
 }

@@ -31,6 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::LocalSet;
 
 use clock::Clock;
+use contract::Promise;
 use facts::{Facts, Offset};
 use random::Random;
 use record::{Call, History, Record};
@@ -42,6 +43,9 @@ use world::{Rules, Setting, World};
 
 /// So many acknowledged requests are kept over all rounds, to be looked at once more at the very end.
 const KEPT: usize = 20_000;
+
+/// A longer list of executions is not read to its end, and not held against the history.
+const PAGES: usize = 250;
 
 /// What is to be played.
 #[derive(Debug, Clone)]
@@ -154,7 +158,28 @@ async fn one_round(stage: &Rc<Stage>, plan: &Plan, enough: u64) -> Result<(), St
         client.await.map_err(|error| format!("a client has failed: {error}"))?;
     }
     let calls = reading::read_back(&stage.history.borrow());
-    read_all(stage, calls, plan.clients).await
+    read_all(stage, calls, plan.clients).await?;
+    let listed = stage.world.borrow().promises.make(Promise::Execution);
+    if listed { list_executions(stage).await } else { Ok(()) }
+}
+
+/// Reads the whole list of executions, page by page.
+async fn list_executions(stage: &Rc<Stage>) -> Result<(), String> {
+    let mut cursor: Option<String> = None;
+    for page in 0..PAGES {
+        let call = Rc::new(bodies::executions(true, cursor.as_deref()));
+        match stage.call(&call, page).await {
+            Ok(answer) => cursor = answer.seen.next_cursor,
+            Err(_) => break,
+        }
+        if cursor.is_none() {
+            break;
+        }
+    }
+    match stage.failed.borrow_mut().take() {
+        Some(what) => Err(what),
+        None => Ok(()),
+    }
 }
 
 /// Makes these requests, so many at a time.

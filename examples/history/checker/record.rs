@@ -72,19 +72,57 @@ pub(crate) struct Said {
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
     Say(Said),
-    Ask { kind: Kind, context: String, conversation: String, actor: String, spec: Option<Spec> },
-    Attach { item: String, prompt: String },
+    Ask {
+        kind: Kind,
+        context: String,
+        conversation: String,
+        actor: String,
+        spec: Option<Spec>,
+    },
+    Attach {
+        item: String,
+        prompt: String,
+    },
     Cancel,
-    Bind { context: String, attempt: String, spec: Spec },
-    TakeOver { command: String, attempt: String, replaces: String },
-    Report { command: String, summary: String },
-    Slots { context: String, revision: u64 },
-    Move { context: String },
-    Decide { approval: String, approver: String, approve: bool },
-    ReadCommand { command: String },
-    ReadItem { item: String },
-    ReadContext { context: String },
-    ListExecutions,
+    Bind {
+        context: String,
+        attempt: String,
+        spec: Spec,
+    },
+    TakeOver {
+        command: String,
+        attempt: String,
+        replaces: String,
+    },
+    Report {
+        command: String,
+        summary: String,
+    },
+    Slots {
+        context: String,
+        revision: u64,
+    },
+    Move {
+        context: String,
+    },
+    Decide {
+        approval: String,
+        approver: String,
+        approve: bool,
+    },
+    ReadCommand {
+        command: String,
+    },
+    ReadItem {
+        item: String,
+    },
+    ReadContext {
+        context: String,
+    },
+    /// `sweeps`: one of the pages that are read one after the other when nobody changes anything.
+    ListExecutions {
+        sweeps: bool,
+    },
     Other,
 }
 
@@ -105,7 +143,7 @@ impl Op {
             Self::ReadCommand { .. } => "read command",
             Self::ReadItem { .. } => "read item",
             Self::ReadContext { .. } => "read context",
-            Self::ListExecutions => "list executions",
+            Self::ListExecutions { .. } => "list executions",
             Self::Other => "other",
         }
     }

@@ -54,6 +54,14 @@ pub(super) const LIES: &[Lie] = &[
         after: executing,
         ..HONEST
     },
+    Lie {
+        name: "an unreported command is not listed",
+        rule: "listed_until_reported",
+        promises: EXECUTION,
+        before: not_listed,
+        after: executing,
+        ..HONEST
+    },
 ];
 
 fn binds(heard: &Heard) -> bool {
@@ -227,4 +235,11 @@ fn listed(heard: &Heard, memory: &mut Memory) -> Act {
         }
         None => Act::Pass,
     }
+}
+
+fn not_listed(heard: &Heard, memory: &mut Memory) -> Act {
+    if heard.path != "/v1/commands/query" {
+        return Act::Pass;
+    }
+    Act::Say(memory.lies(Reply { status: 200, body: json!({"commands": [], "next_cursor": null}) }))
 }

@@ -30,7 +30,7 @@ pub(super) fn plan(address: &str, key: &str, operations: u64, round: u64) -> Pla
         round,
         clients: 12,
         conversations: 9,
-        patience: Patience { answer: Duration::from_secs(10), servers: Duration::from_secs(60) },
+        patience: Patience { answer: Duration::from_secs(10), servers: Duration::from_mins(1) },
         stop: Arc::new(AtomicBool::new(false)),
     }
 }

@@ -1,6 +1,6 @@
 //! Carrying out: once, by its owner, who can be replaced when it has died.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::super::facts::{Bound, Facts};
 use super::super::record::{Executed, Op, Record};
@@ -118,12 +118,30 @@ pub(super) fn listed_until_reported(facts: &Facts<'_>) -> Vec<Finding> {
         }
     }
     let mut findings = Vec::new();
-    for (record, seen) in facts.done(|op| matches!(op, Op::ListExecutions)) {
+    for (record, seen) in facts.done(|op| matches!(op, Op::ListExecutions { .. })) {
         for listed in &seen.commands {
             let command = listed.item.command_id.as_str();
             let result = results.get(command).filter(|result| record.since > result.end);
             findings.extend(result.map(|result| Finding::new(command, [*result, record])));
         }
     }
+    findings.extend(not_listed(facts));
     findings
+}
+
+/// Commands for which no result was ever sent, and which are on no page of a list that was read to its end.
+fn not_listed(facts: &Facts<'_>) -> Vec<Finding> {
+    let pages: Vec<(&Record, _)> = facts.done(|op| matches!(op, Op::ListExecutions { sweeps: true })).collect();
+    let (Some((first, _)), Some((last, end))) = (pages.first(), pages.last()) else { return Vec::new() };
+    if end.next_cursor.is_some() {
+        return Vec::new();
+    }
+    let listed = pages.iter().flat_map(|(_, seen)| &seen.commands).map(|command| command.item.command_id.as_str());
+    let mut known: HashSet<&str> = listed.collect();
+    known.extend(facts.history.records.iter().filter_map(|record| match &record.call.op {
+        Op::Report { command, .. } => Some(command.as_str()),
+        _ => None,
+    }));
+    let missing = facts.bound.iter().filter(|bound| bound.record.end < first.begin && !known.contains(bound.command));
+    missing.map(|bound| Finding::new(bound.command, [bound.record, *last])).collect()
 }

@@ -172,7 +172,7 @@ pub(crate) const RULES: &[Rule] = &[
     promised(
         Promise::Execution,
         "listed_until_reported",
-        "The list of executions names bound commands without a result, and no others.",
+        "The list of executions names the bound commands that have no result, and no others.",
         executing::listed_until_reported,
     ),
     of_parts("acknowledged_is_kept", "What was acknowledged is there afterwards.", keeping::acknowledged_is_kept),

@@ -124,6 +124,14 @@ impl World {
             32..42 => calls.push(self.say(question, false, now)),
             _ => {}
         }
+        // Somebody approves once more, with another message.
+        if question.kind == Kind::Approval
+            && self.percent(25)
+            && let Op::Say(said) = &calls[0].op
+        {
+            let who = Some(said.actor.clone());
+            calls.push(self.say_as(question, yes, who, now));
+        }
         if question.kind == Kind::Approval && self.percent(25) {
             let approver = self.rules.approvers.clone();
             if let Some(approver) = self.one(&approver) {
@@ -135,6 +143,10 @@ impl World {
     }
 
     pub(super) fn say(&mut self, question: &Question, yes: bool, now: i64) -> Call {
+        self.say_as(question, yes, None, now)
+    }
+
+    fn say_as(&mut self, question: &Question, yes: bool, who: Option<String>, now: i64) -> Call {
         let (words, sense) = if yes { (YES, Sense::Yes) } else { (NO, Sense::No) };
         let text = self.one(words).copied().unwrap_or_default();
         let mut said = self.words(question.place, text, sense);
@@ -157,6 +169,7 @@ impl World {
             }
         }
         said.forwarded = self.percent(2);
+        said.actor = who.unwrap_or(said.actor);
         bodies::message(said, now)
     }
 

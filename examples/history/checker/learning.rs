@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::acts::copy;
 use super::clock::moment;
 use super::facts::told_to_execute;
-use super::record::{Call, Executed, Kind, Op, Spec};
+use super::record::{Call, Executed, Kind, Op, Said, Spec};
 use super::seen::Seen;
 use super::world::{Command, Context, PEOPLE, Place, Question, Step, World, keep};
 
@@ -47,8 +47,9 @@ impl World {
         self.hear(call, seen);
         match &call.op {
             Op::Say(said) => {
-                let message = said.message_id.clone();
-                self.hear_verdict(seen, &message, now).into()
+                let mut calls = self.hear_verdict(seen, &said.message_id, now);
+                calls.extend(self.binds_all_the_same(said, seen, now));
+                calls.into()
             }
             Op::Ask { kind, context, conversation, actor, spec } => {
                 if let Some(place) = self.place_of(conversation, actor) {
@@ -148,6 +149,21 @@ impl World {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// Somebody who does not know that a yes was taken back tries to bind with it.
+    fn binds_all_the_same(&mut self, said: &Said, seen: &Seen, now: i64) -> Vec<Call> {
+        let verdict = seen.verdict.as_ref();
+        let declined = verdict.filter(|verdict| verdict.code == "declined").and_then(|verdict| verdict.item());
+        let undone = said.reply_to.as_ref().filter(|_| said.undoes);
+        let about = |question: &&Question| {
+            declined.is_some_and(|item| item.id() == question.id)
+                || (undone.is_some() && question.yes_message.as_ref() == undone)
+        };
+        match self.questions.iter().find(about).cloned() {
+            Some(question) if self.percent(40) => self.bind(&question, now),
+            _ => Vec::new(),
+        }
     }
 
     /// A question was answered with yes. A confirmed command is bound next, at once or later; an approved one is confirmed.

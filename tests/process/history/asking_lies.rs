@@ -157,7 +157,8 @@ fn two_items(heard: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
 }
 
 fn counts_twice(_: &Heard, reply: Reply, memory: &mut Memory) -> Reply {
-    if told(&reply, "already_decided", &["already_approved_by_this_person"]) {
+    let about_one = reply.body["verdict"].get("approval").is_some();
+    if about_one && told(&reply, "already_decided", &["already_approved_by_this_person", "already_granted"]) {
         verdict(reply, "approved", memory)
     } else {
         reply

@@ -255,3 +255,40 @@ impl Offset {
         self.bounds.filter(|_| !self.jumped)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::super::bodies::{Line, Manner, choose};
+    use super::super::record::Answer;
+    use super::*;
+
+    /// A question that was sent and answered in these seconds of ours, and asked in this one of the servers'.
+    fn asked(offset: &mut Offset, sent: i64, answered: i64, asked_at: &str) {
+        let line = Line { context: String::new(), conversation: String::new(), actor: String::new() };
+        let call = Rc::new(choose(line, Manner { supersede: false, ttl_seconds: None }));
+        let seen = Seen { asked_at: asked_at.to_owned(), ..Seen::default() };
+        let answer = Some(Answer { status: 201, replayed: false, readable: true, seen });
+        let (since, begin, end) = (sent * SECOND, sent * SECOND, answered * SECOND);
+        offset.learn(&Record { number: 1, call, server: 0, since, begin, end, answer });
+    }
+
+    #[test]
+    fn each_question_says_more_exactly_how_the_clocks_stand() {
+        let mut offset = Offset::default();
+        assert_eq!(offset.bounds(), None);
+        asked(&mut offset, 10, 14, "1970-01-01T00:00:12Z");
+        assert_eq!(offset.bounds(), Some((-2 * SECOND, 2 * SECOND)));
+        asked(&mut offset, 20, 21, "1970-01-01T00:00:21Z");
+        assert_eq!(offset.bounds(), Some((0, SECOND)));
+    }
+
+    #[test]
+    fn a_clock_that_jumped_says_nothing() {
+        let mut offset = Offset::default();
+        asked(&mut offset, 10, 11, "1970-01-01T00:00:10Z");
+        asked(&mut offset, 20, 21, "1970-01-01T01:00:20Z");
+        assert_eq!(offset.bounds(), None);
+    }
+}

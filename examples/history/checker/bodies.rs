@@ -183,6 +183,6 @@ pub(crate) fn read_context(context: &str) -> Call {
 
 /// The commands that were bound and have no result: the first page, or the one after.
 pub(crate) fn executions(sweeps: bool, cursor: Option<&str>) -> Call {
-    let body = json!({"execution": ["executing", "unknown"], "limit": if sweeps { 200 } else { 20 }, "cursor": cursor});
+    let body = json!({"limit": if sweeps { 200 } else { 20 }, "cursor": cursor});
     Call::post(Op::ListExecutions { sweeps }, "/v1/commands/query", body.to_string())
 }

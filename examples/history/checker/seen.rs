@@ -1,6 +1,8 @@
 //! What a server answered, as far as the rules look at it.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// The members of any answer that are used. A missing one is empty.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -39,7 +41,7 @@ pub(crate) struct Seen {
     pub(crate) context_ref: Option<ContextRef>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) execute: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "execution")]
     pub(crate) execution: Option<Execution>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) results: Vec<Reported>,
@@ -53,6 +55,12 @@ pub(crate) struct Seen {
     pub(crate) next_cursor: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) revision: Option<u64>,
+}
+
+/// Who executes a command. A problem has a word in its place, which says less than the code beside it.
+fn execution<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Execution>, D::Error> {
+    let value = Value::deserialize(from)?;
+    if value.is_object() { serde_json::from_value(value).map(Some).map_err(D::Error::custom) } else { Ok(None) }
 }
 
 /// A question, or what an answer shows of one. The members that name a command stand in commands, too.

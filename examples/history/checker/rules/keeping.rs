@@ -178,7 +178,9 @@ pub(super) fn same_again(facts: &Facts<'_>) -> Vec<Finding> {
         let earlier = first.entry(claim).or_insert(record);
         let same_request = earlier.call.identity() == record.call.identity();
         let same = earlier.answer.as_ref().is_some_and(|earlier| lasting(earlier) == lasting(answer));
-        if !same_request || !same {
+        // Another request under the same key may be refused for a reason of its own, and never be done.
+        let both_done = earlier.done().is_some() && record.done().is_some();
+        if (same_request && !same) || (!same_request && both_done) {
             findings.push(Finding::new(claim, [*earlier, record]));
         }
     }

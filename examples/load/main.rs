@@ -6,6 +6,7 @@
 //! README.md beside this file explains every option and every number that is printed.
 
 mod answer;
+mod arrivals;
 mod body;
 mod cast;
 mod check;
@@ -39,10 +40,10 @@ use clap::Parser;
 use cscp::domain::time::Clock;
 use cscp::system::SystemClock;
 
+use arrivals::Arrivals;
 use cast::{Cast, Names, Size};
 use live::Live;
 use options::Options;
-use random::Arrivals;
 use report::Report;
 use sample::{Binding, Sample};
 use stage::Stage;

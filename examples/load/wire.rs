@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::response::{Response, read};
+use super::response::{Response, read};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(35);
@@ -26,17 +26,19 @@ pub(crate) struct Request<'a> {
     pub(crate) body: &'a str,
     /// The `Idempotency-Key`, where one is needed.
     pub(crate) claim: Option<&'a str>,
+    /// The revision that the request expects, for `If-Match`.
+    pub(crate) revision: Option<u64>,
 }
 
 impl<'a> Request<'a> {
     /// A `POST` without an `Idempotency-Key`.
     pub(crate) fn post(path: &'a str, body: &'a str) -> Self {
-        Self { method: "POST", path, body, claim: None }
+        Self { method: "POST", path, body, claim: None, revision: None }
     }
 
     /// A `GET`.
     pub(crate) fn get(path: &'a str) -> Self {
-        Self { method: "GET", path, body: "", claim: None }
+        Self { method: "GET", path, body: "", claim: None, revision: None }
     }
 }
 
@@ -73,7 +75,7 @@ impl Server {
     }
 
     fn text(&self, request: &Request<'_>) -> String {
-        let Request { method, path, body, claim } = *request;
+        let Request { method, path, body, claim, revision } = *request;
         let (address, key, length) = (&self.address, &self.key, body.len());
         let mut text = String::with_capacity(256 + path.len() + length);
         for part in [method, " ", path, " HTTP/1.1\r\nHost: ", address, "\r\nAuthorization: Bearer ", key, "\r\n"] {
@@ -81,6 +83,9 @@ impl Server {
         }
         if let Some(claim) = claim {
             text.extend(["Idempotency-Key: ", claim, "\r\n"]);
+        }
+        if let Some(revision) = revision {
+            text.extend(["If-Match: \"r", revision.to_string().as_str(), "\"\r\n"]);
         }
         if method == "GET" {
             text.push_str("\r\n");
@@ -142,9 +147,9 @@ mod tests {
     #[test]
     fn a_request_is_written_as_http() {
         let server = Server::new("localhost:80", "cscp_key");
-        let request = Request { method: "PUT", path: "/a", body: "{}", claim: Some("k") };
+        let request = Request { method: "PUT", path: "/a", body: "{}", claim: Some("k"), revision: Some(7) };
         let expected = "PUT /a HTTP/1.1\r\nHost: localhost:80\r\nAuthorization: Bearer cscp_key\r\n\
-                        Idempotency-Key: k\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+                        Idempotency-Key: k\r\nIf-Match: \"r7\"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
         assert_eq!(server.text(&request), expected);
         let expected = "GET /b HTTP/1.1\r\nHost: localhost:80\r\nAuthorization: Bearer cscp_key\r\n\r\n";
         assert_eq!(server.text(&Request::get("/b")), expected);

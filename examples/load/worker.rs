@@ -10,10 +10,11 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
 
+use crate::arrivals::Arrivals;
 use crate::body::second;
 use crate::cast::Cast;
 use crate::pause;
-use crate::random::{Arrivals, Random};
+use crate::random::Random;
 use crate::stage::Stage;
 use crate::turn::play;
 

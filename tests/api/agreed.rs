@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, Got};
-use crate::house::{House, ask, bind, fresh};
+use crate::house::{House, ask, bind, fresh, fresh_attempt};
 
 /// A question about this command on this target, answered yes by button, and the binding that fits it.
 async fn agreed(house: &House, client: &Client, name: &str, target: &Value) -> (String, Value) {
@@ -32,7 +32,7 @@ async fn brl_confirmed_and_usd_bound_is_target_mismatch() {
         let bound_to = |target: &Value| {
             let mut other = binding.clone();
             other["target"] = target.clone();
-            other["attempt_id"] = json!(fresh("attempt"));
+            other["attempt_id"] = json!(fresh_attempt());
             client.ask("POST", &path).valid(&other).send()
         };
         let with = |field: &str, value: Value| {

@@ -29,7 +29,7 @@ async fn asked(house: &House, handler: &Client, conversation: &str) -> (String, 
 }
 
 #[tokio::test]
-async fn a_bound_key_decides_in_its_name_and_an_unbound_one_names_somebody() {
+async fn a_key_decides_in_the_name_it_acts_for_and_in_no_other() {
     let house = House::new().await;
     let handler = house.handler("s").await;
     let (id, role) = asked(&house, &handler, "conv").await;
@@ -38,10 +38,14 @@ async fn a_bound_key_decides_in_its_name_and_an_unbound_one_names_somebody() {
     let boss = house.client("s", CredentialKind::Operator, decide, Some("boss")).await;
     let unbound = house.client("s", CredentialKind::Handler, decide, None).await;
     let body = json!({"decision": "approve"});
-    unbound.post(&path, body.clone()).await.problem(422, "missing_field");
+    unbound.post(&path, body.clone()).await.problem(403, "key_without_principal");
+    // In a real approver's name it decides nothing either.
+    let named = json!({"decision": "approve", "approver_id": "boss"});
+    unbound.post(&path, named.clone()).await.problem(403, "key_without_principal");
     boss.post(&path, json!({"decision": "approve", "approver_id": "other"})).await.problem(403, "other_principal");
     boss.post(&path, body.clone()).await.problem(403, "approver_not_entitled");
     handler.put("/v1/principals/boss", json!({"kind": "person", "roles": [role]})).await.expect(201);
+    unbound.post(&path, named).await.problem(403, "key_without_principal");
     let decided = boss.post(&path, body.clone()).await.expect(200);
     assert_eq!(decided.body["received"], 1);
     let again = boss.post(&path, body).await;

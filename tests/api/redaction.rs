@@ -38,6 +38,9 @@ async fn furnish(house: &House, client: &Client) -> Vec<Read> {
     let (command, frame) = (bound.text("/command_id"), bound.text("/context_ref/context_frame_id"));
     let report = json!({"status": "DONE", "outcome": "succeeded", "summary": "as policy shows it"});
     client.post(&format!("/v1/commands/{command}/results"), report).await.expect(201);
+    // One that waits for its report.
+    let (unreported, bind) = house.confirmed(client, "unreported").await;
+    client.post(&format!("/v1/contexts/{unreported}/commands"), bind).await.expect(201);
     // Another target would have voided the confirmation.
     set(json!({"active_target": canary("target")})).await;
     let open = house.opened(client, "open").await;
@@ -70,6 +73,7 @@ async fn furnish(house: &House, client: &Client) -> Vec<Read> {
         get("/v1/confirmations/{confirmation_id}", format!("/v1/confirmations/{confirmation}")),
         get("/v1/disambiguations/{disambiguation_id}", format!("/v1/disambiguations/{choice}")),
         get("/v1/commands/{command_id}", format!("/v1/commands/{command}")),
+        post("/v1/commands/query", json!({})),
         post("/v1/principals/query", json!({"principal_id": "person"})),
         post("/v1/ooc/query", json!({"query": "show active context", "conversation_id": "conv"})),
         get("/v1/ooc/commands/{command_id}/explanation", format!("/v1/ooc/commands/{command}/explanation")),

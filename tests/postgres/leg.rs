@@ -13,6 +13,8 @@ const CHOICE: &str = "CSCP_TEST_DATABASE";
 const ONCE: &[(&str, &str)] = &[
     ("a_full_disk_is_503_and_recovers_without_help", "the disk that is full is the server's own"),
     ("the_demo_shows_each_verdict", "the demo has no database but its own"),
+    ("every_lie_is_found", "the lies are told by a proxy, whichever database is behind it"),
+    ("the_history_of", "each has a database of its own: one a file, one a PostgreSQL that is killed with it"),
     ("two_servers_lose_nothing_and_do_nothing_twice", "they have a PostgreSQL of their own, to kill it"),
 ];
 

@@ -3,12 +3,15 @@
 
 mod backup;
 mod caller;
+#[path = "../../examples/history/checker/mod.rs"]
+mod checker;
 mod commands;
 mod crash;
 mod cuttable;
 mod disk;
 mod first_run;
 mod folder;
+mod history;
 #[path = "../postgres/kill.rs"]
 mod kill;
 mod ledger;

@@ -101,6 +101,16 @@ impl Server {
         assert!(signal("TERM", &self.pid().to_string()));
     }
 
+    /// Has it stand still, as a machine that swaps or is moved would: SIGSTOP.
+    pub(crate) fn pause(&self) {
+        assert!(signal("STOP", &self.pid().to_string()));
+    }
+
+    /// Has it go on where it stood still: SIGCONT.
+    pub(crate) fn go_on(&self) {
+        assert!(signal("CONT", &self.pid().to_string()));
+    }
+
     /// Waits for its end.
     pub(crate) async fn ended(&mut self, within: Duration) -> ExitStatus {
         until("the server's end", within, async || self.child.try_wait().unwrap()).await

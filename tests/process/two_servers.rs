@@ -25,11 +25,13 @@ fn rounds() -> u64 {
     setting("CSCP_TEST_KILLS").and_then(|number| number.parse().ok()).unwrap_or(20)
 }
 
-struct House {
+/// Two servers with a PostgreSQL of their own, and all that can be killed of it.
+pub(crate) struct House {
     cluster: Cluster,
     wire: Wire,
-    servers: Vec<Server>,
-    addresses: Vec<String>,
+    pub(crate) servers: Vec<Server>,
+    /// `http://…`, each server's own however often it is started.
+    pub(crate) addresses: Vec<String>,
     url: String,
 }
 
@@ -40,7 +42,7 @@ fn serve(url: &str, listen: &str) -> Command {
 }
 
 impl House {
-    async fn new(cluster: Cluster) -> Self {
+    pub(crate) async fn new(cluster: Cluster) -> Self {
         let wire = Wire::to(cluster.port).await;
         let url = format!("postgres://cscp@{}/postgres", wire.address);
         let servers: Vec<Server> = (0..2).map(|_| Server::spawn(&mut serve(&url, "127.0.0.1:0"))).collect();
@@ -48,14 +50,15 @@ impl House {
         Self { cluster, wire, servers, addresses, url }
     }
 
-    fn done(&self, arguments: &[&str]) -> String {
+    /// Runs a command on the house's database that has to succeed; returns what it printed.
+    pub(crate) fn done(&self, arguments: &[&str]) -> String {
         let output = cscp().args(arguments).args(["--database", &self.url]).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         printed(&output)
     }
 
     /// Kills one thing; what does not come back by itself is started again, as whatever watches over it would.
-    fn kill(&mut self, round: u64) {
+    pub(crate) fn kill(&mut self, round: u64) {
         match round % 4 {
             0 => self.cluster.stop_immediate(),
             1 => return self.wire.cut(),

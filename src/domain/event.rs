@@ -261,7 +261,7 @@ pub enum Event {
         report_by: Timestamp,
         /// The context that the command was bound with.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        frame: Option<FrameRef>,
+        context_ref: Option<FrameRef>,
     },
     /// A binding or a take-over was refused.
     CommandRefused {
@@ -282,7 +282,7 @@ pub enum Event {
         result: CommandResult,
         /// The context that the command was bound with.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        frame: Option<FrameRef>,
+        context_ref: Option<FrameRef>,
         /// Its copy in the context's slots, where policy stores one and the context is open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slot: Option<Value>,

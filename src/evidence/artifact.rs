@@ -80,9 +80,8 @@ fn context_ref(event: &Event) -> Option<Value> {
             "context_id": frame.context_id, "context_frame_id": frame.context_frame_id,
             "context_hash": context_hash, "expires_at": frame.expires_at,
         })),
-        Event::ResultRecorded { frame: Some(frame), .. } | Event::CommandTakenOver { frame: Some(frame), .. } => {
-            serde_json::to_value(frame).ok()
-        }
+        Event::ResultRecorded { context_ref: Some(frame), .. }
+        | Event::CommandTakenOver { context_ref: Some(frame), .. } => serde_json::to_value(frame).ok(),
         Event::ContextCreated { context } => {
             Some(json!({"context_id": context.context_id, "expires_at": context.expires_at}))
         }

@@ -39,7 +39,7 @@ impl Turn<'_, '_> {
         let event = Event::ResultRecorded {
             command_id: command.command_id.clone(),
             result,
-            frame: Some(command.frame_ref()),
+            context_ref: Some(command.frame_ref()),
             slot,
         };
         self.record_in(&command.conversation_id, about_command(&command), event);

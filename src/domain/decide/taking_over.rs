@@ -40,7 +40,7 @@ impl Turn<'_, '_> {
             replaces: command.attempt_id.clone(),
             attempt_id: request.attempt_id.clone(),
             report_by: self.now.plus_seconds(rules.report_within_seconds),
-            frame: Some(command.frame_ref()),
+            context_ref: Some(command.frame_ref()),
         };
         self.record_in(&command.conversation_id, about_command(&command), event);
         let command = self.world.commands.get(&command.command_id).cloned().ok_or(Refusal::CommandNotFound)?;

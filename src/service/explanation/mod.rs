@@ -259,7 +259,7 @@ impl Story {
             let event = Event::ResultRecorded {
                 command_id: command.command_id.clone(),
                 result: result.clone(),
-                frame: None,
+                context_ref: None,
                 slot: None,
             };
             self.happenings.push(add(result.at, seq, event));

@@ -1,5 +1,7 @@
 //! Events: what happened. Every event becomes one entry of the evidence log, and state is their fold.
 
+mod evidence_type;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,8 +10,8 @@ use super::command::{CommandRecord, CommandResult};
 use super::context::{ContextRecord, State};
 use super::frame::{ContextFrame, FrameRef};
 use super::id::{
-    AttemptId, CommandId, ContextId, ConversationId, CorrelationId, FactUid, ItemId, ItemKind, MessageId, PrincipalId,
-    ReadingId, SpaceId,
+    AttemptId, CommandId, ContextId, ConversationId, CorrelationId, FactUid, ItemId, MessageId, PrincipalId, ReadingId,
+    SpaceId,
 };
 use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt};
 use super::lifecycle::{LifecycleEvent, Status};
@@ -17,6 +19,8 @@ use super::message::MessageRecord;
 use super::principal::Principal;
 use super::slots::Slots;
 use super::time::Timestamp;
+
+pub use evidence_type::Evidence;
 
 /// One lock and one hash chain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -338,80 +342,6 @@ impl About {
     #[must_use]
     pub fn of_fact(&self) -> Option<&str> {
         self.fact_uid.as_ref().map(FactUid::as_str).or_else(|| self.reading_id.as_ref().map(ReadingId::as_str))
-    }
-}
-
-/// What can become an entry of the evidence log.
-pub trait Evidence: Serialize {
-    /// The evidence type (our names; `docs/CONFORMANCE.md` lists them).
-    fn evidence_type(&self) -> &'static str;
-}
-
-impl Evidence for Event {
-    fn evidence_type(&self) -> &'static str {
-        Self::evidence_type(self)
-    }
-}
-
-impl Event {
-    /// The evidence type (our names; `docs/CONFORMANCE.md` lists them).
-    #[must_use]
-    pub fn evidence_type(&self) -> &'static str {
-        match self {
-            Self::ContextCreated { .. } => "context.created",
-            Self::ContextTransitioned { to, .. } => match to.status() {
-                Status::Expired => "context.expired",
-                Status::Closed => "context.closed",
-                Status::Active | Status::Pending | Status::Blocked => "context.transitioned",
-            },
-            Self::ContextSlotsChanged { .. } => "context.slots_changed",
-            Self::MessageReceived { .. } => "message.received",
-            Self::MessageRegistered { .. } => "message.registered",
-            Self::ItemAsked { item, .. } => match item.kind() {
-                ItemKind::Confirmation => "confirmation.requested",
-                ItemKind::Approval => "approval.requested",
-                ItemKind::Disambiguation => "disambiguation.requested",
-            },
-            Self::PromptAttached { .. } => "prompt.attached",
-            Self::ApprovalGiven { .. } => "approval.given",
-            Self::ItemSettled { item_id, state, .. } => settled_type(item_id.kind(), state),
-            Self::DecisionRefused { .. } => "approval.decision_refused",
-            Self::FrameCaptured { .. } => "context.frame_captured",
-            Self::CommandBound { .. } => "command.bound",
-            Self::CommandTakenOver { .. } => "command.taken_over",
-            Self::CommandRefused { .. } => "command.refused",
-            Self::ResultRecorded { .. } => "command.result_recorded",
-            Self::PrincipalChanged { identity_changed: true, .. } => "principal.identity_changed",
-            Self::PrincipalChanged { .. } => "principal.changed",
-            Self::ReadRecorded { .. } => "access.read",
-        }
-    }
-}
-
-fn settled_type(kind: ItemKind, state: &ItemState) -> &'static str {
-    use ItemKind::{Approval, Confirmation, Disambiguation};
-    match (kind, state) {
-        (Confirmation, ItemState::Open) => "confirmation.reopened",
-        (Confirmation, ItemState::Granted { .. }) => "confirmation.accepted",
-        (Confirmation, ItemState::Refused { revoked: false, .. }) => "confirmation.declined",
-        (Confirmation, ItemState::Refused { .. }) => "confirmation.revoked",
-        (Confirmation, ItemState::Spent { .. }) => "confirmation.spent",
-        (Confirmation, ItemState::Expired { .. }) => "confirmation.expired",
-        (Confirmation, ItemState::Selected { .. } | ItemState::Voided { .. }) => "confirmation.voided",
-        (Approval, ItemState::Open) => "approval.reopened",
-        (Approval, ItemState::Granted { .. }) => "approval.granted",
-        (Approval, ItemState::Refused { revoked: false, .. }) => "approval.denied",
-        (Approval, ItemState::Refused { .. }) => "approval.revoked",
-        (Approval, ItemState::Spent { .. }) => "approval.spent",
-        (Approval, ItemState::Expired { .. }) => "approval.expired",
-        (Approval, ItemState::Selected { .. } | ItemState::Voided { .. }) => "approval.voided",
-        (Disambiguation, ItemState::Selected { .. }) => "disambiguation.selected",
-        (Disambiguation, ItemState::Expired { .. }) => "disambiguation.expired",
-        (Disambiguation, ItemState::Refused { .. }) => "disambiguation.declined",
-        (
-            Disambiguation,
-            ItemState::Open | ItemState::Granted { .. } | ItemState::Spent { .. } | ItemState::Voided { .. },
-        ) => "disambiguation.voided",
     }
 }
 

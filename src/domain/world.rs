@@ -1,5 +1,7 @@
 //! What one decision may look at, and how events change it. Live and replay use the same [`World::apply`].
 
+mod touched;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,8 @@ use super::message::MessageRecord;
 use super::principal::{Identity, Principal};
 use super::slots;
 use super::time::Timestamp;
+
+pub use touched::Touched;
 
 /// What a conversation remembers beyond its contexts and items.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,33 +47,6 @@ pub struct StoredFrame {
     pub salt: Digest,
     /// The hash as it went on the wire.
     pub context_hash: String,
-}
-
-/// What events have changed, so that storage writes those rows and no others.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Touched {
-    /// Conversations.
-    pub conversations: BTreeSet<ConversationId>,
-    /// Context records.
-    pub contexts: BTreeSet<ContextId>,
-    /// Pending items.
-    pub items: BTreeSet<ItemId>,
-    /// Pending items among them that were not there before.
-    pub new_items: BTreeSet<ItemId>,
-    /// Messages that have become prompts, with the items that they asked.
-    pub prompts: BTreeMap<MessageId, ItemId>,
-    /// Commands.
-    pub commands: BTreeSet<CommandId>,
-    /// Commands among them that were not there before.
-    pub new_commands: BTreeSet<CommandId>,
-    /// Attempts that have bound a command.
-    pub attempts: BTreeSet<AttemptId>,
-    /// Messages, by dedupe key. A message is never changed, so all of them are new.
-    pub messages: BTreeSet<Digest>,
-    /// Principals.
-    pub principals: BTreeSet<PrincipalId>,
-    /// Frames. A frame is never changed, so all of them are new.
-    pub frames: BTreeSet<ContextFrameId>,
 }
 
 /// The state of one tenant, as far as it was loaded.

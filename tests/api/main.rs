@@ -12,6 +12,7 @@ mod canary;
 mod client;
 mod covered;
 mod derived;
+mod executions;
 mod exports;
 mod faults;
 mod flow;
@@ -48,6 +49,7 @@ mod spaces_layers;
 mod spaces_packs;
 mod spaces_people;
 mod spaces_refusals;
+mod taking_back;
 mod tenants;
 
 /// What the PostgreSQL of these tests is set to: none of them takes its power away.

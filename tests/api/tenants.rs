@@ -78,6 +78,13 @@ fn body(path: &str) -> Value {
         "prompt-message" => json!({"message_id": "wamid-y"}),
         "decisions" => json!({"decision": "approve", "approver_id": "boss"}),
         "results" => json!({"status": "succeeded"}),
+        "takeovers" => {
+            let mut again = bind("cmd-x", &json!("wamid-x"));
+            again["replaces_attempt_id"] = again["attempt_id"].clone();
+            again["downstream_checked"] = json!(true);
+            again.as_object_mut().unwrap().retain(|name, _| name != "command_id" && name != "message_ids");
+            again
+        }
         "{principal_id}" => json!({"kind": "person"}),
         "identity" => json!({"user_id": "u"}),
         "facts" => json!({"key": "k", "value": "v"}),

@@ -89,10 +89,6 @@ pub(super) fn judge_named(named: &Named<'_>) -> (Verdict, Option<u32>) {
         (ItemState::Open, _, ButtonAction::Refuse) => {
             (named.about(VerdictCode::Declined, named.strength, Next::AcknowledgeRefusal), None)
         }
-        // Before it is spent, a refusal takes a confirmation back.
-        (ItemState::Granted { .. }, _, ButtonAction::Refuse) => {
-            (named.about(VerdictCode::Declined, Reason::TakenBack, Next::AcknowledgeRefusal), None)
-        }
         (ItemState::Granted { .. }, _, ButtonAction::Accept) => (named.decided(Reason::AlreadyGranted), None),
         _ => judge_ended(named),
     }

@@ -41,11 +41,7 @@ pub fn interpret(world: &World, message: &MessageEvent, rules: &Rules<'_>, now: 
         return Interpretation { reading, verdict, option: None, taken_back };
     }
     let (verdict, option) = reader.verdict(text, &reading);
-    let taken_back = match (verdict.reason, &verdict.item_id) {
-        (Reason::TakenBack, Some(item_id)) if verdict.code == VerdictCode::Declined => vec![item_id.clone()],
-        _ => Vec::new(),
-    };
-    Interpretation { reading, verdict, option, taken_back }
+    Interpretation { reading, verdict, option, taken_back: Vec::new() }
 }
 
 pub(super) struct Reader<'a> {
@@ -86,7 +82,7 @@ fn nothing_open(reason: Reason) -> Judged {
 }
 
 impl Reader<'_> {
-    fn verdict(&self, text: &str, reading: &Reading) -> Judged {
+    pub(super) fn verdict(&self, text: &str, reading: &Reading) -> Judged {
         match self.message.kind {
             MessageKind::Text => self.text(text, reading),
             MessageKind::Interactive | MessageKind::Button => self.tap(text, reading),
@@ -112,7 +108,7 @@ impl Reader<'_> {
     }
 
     /// The open question put to this actor in this conversation.
-    pub(super) fn question(&self) -> Option<&PendingItem> {
+    fn question(&self) -> Option<&PendingItem> {
         let context = self.world.open_context(&self.message.conversation_id, &self.message.actor_id)?;
         self.world.items.get(context.question()?)
     }
@@ -273,7 +269,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn bare_obstacle(&self, item: &PendingItem, action: ButtonAction) -> Option<Reason> {
+    fn bare_obstacle(&self, item: &PendingItem, action: ButtonAction) -> Option<Reason> {
         if self.message.forwarded {
             return Some(Reason::Forwarded);
         }

@@ -9,25 +9,24 @@ use crate::domain::id::{ItemId, MessageId};
 use crate::domain::item::{ItemState, PendingItem, Question};
 use crate::domain::lexicon::{Reading, Withdrawal};
 use crate::domain::message::MessageKind;
-use crate::domain::prompt::ButtonAction;
+use crate::domain::prompt::{ButtonAction, read_button_id};
 use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
 
 /// A verdict and the items whose answers it takes back.
 type TakenBack = (Verdict, Vec<ItemId>);
 
 impl Reader<'_> {
-    /// What the message takes back, the newest first; none if it takes nothing back. A tap on our own button names its
-    /// item, and is judged with all other taps.
+    /// What the message takes back, the newest first; none if it takes nothing back.
     pub(super) fn taken_back(&self, text: &str, reading: &Reading) -> Option<TakenBack> {
         match self.message.kind {
             MessageKind::System | MessageKind::Unsupported => None,
             MessageKind::Revoke => self.by_withdrawn_message(),
             MessageKind::Edit => self.by_withdrawn_message().or_else(|| self.by_bare_words(text, reading)),
-            // A button with an id of its own answers the question that it belongs to, whatever its label says.
+            // A button with an id answers the question that it belongs to, whatever its label says.
             MessageKind::Interactive | MessageKind::Button
                 if self.message.button_id.as_deref().is_some_and(|id| id != text) =>
             {
-                None
+                self.by_our_no()
             }
             MessageKind::Reaction if text.is_empty() => self.by_removed_reaction(),
             MessageKind::Reaction => self.by_words(text, reading),
@@ -49,8 +48,22 @@ impl Reader<'_> {
     /// The message that gave the answer was deleted or edited by whoever wrote it.
     fn by_withdrawn_message(&self) -> Option<TakenBack> {
         let id = self.message.withdrawn_id()?;
-        let items = self.world.items.values().filter(|item| item.was_granted_by(id) && self.gave(item, Some(id)));
-        taking_back(items.collect(), Reason::TakenBack)
+        let given = |item: &&PendingItem| {
+            let counts = item.is_open() || self.waits_to_be_bound(item);
+            counts && item.was_granted_by(id) && self.gave(item, Some(id))
+        };
+        taking_back(self.world.items.values().filter(given).collect(), Reason::TakenBack)
+    }
+
+    /// The no button of the question that was answered with yes. What else the tap quotes does not matter.
+    fn by_our_no(&self) -> Option<TakenBack> {
+        let button = self.message.button_id.as_deref().and_then(read_button_id)?;
+        let item = self.world.item_by_nonce(&button.nonce_digest)?;
+        let takes = button.action == ButtonAction::Refuse
+            && matches!(item.question, Question::Confirmation { .. })
+            && self.waits_to_be_bound(item)
+            && self.gave(item, None);
+        taking_back(takes.then_some(item).into_iter().collect(), Reason::TakenBack)
     }
 
     /// A reaction that may have said yes was removed.
@@ -73,8 +86,7 @@ impl Reader<'_> {
     /// no that answers the open question is its answer and stops nothing else.
     fn by_bare_words(&self, text: &str, reading: &Reading) -> Option<TakenBack> {
         let reason = self.withdrawal(text)?;
-        let answers = |item: &PendingItem| self.bare_obstacle(item, ButtonAction::Refuse).is_none();
-        if matches!(reading, Reading::Negative { .. }) && self.question().is_some_and(answers) {
+        if matches!(reading, Reading::Negative { .. }) && self.verdict(text, reading).0.code == VerdictCode::Declined {
             return None;
         }
         let given = |item: &&PendingItem| {

@@ -151,9 +151,19 @@ mod tests {
     /// What is gone puts in doubt what it may have changed, and nothing else.
     #[test]
     fn each_type_of_entry_touches_its_own_tables() {
-        let cases: [(&str, &[LiveTable]); 9] = [
+        let cases: [(&str, &[LiveTable]); 10] = [
             ("context.created", &[LiveTable::Contexts]),
-            ("message.received", &[LiveTable::Contexts, LiveTable::Items, LiveTable::ItemPrompts, LiveTable::Messages]),
+            (
+                "message.received",
+                &[
+                    LiveTable::Conversations,
+                    LiveTable::Contexts,
+                    LiveTable::Items,
+                    LiveTable::ItemPrompts,
+                    LiveTable::Messages,
+                ],
+            ),
+            ("command.taken_over", &[LiveTable::Contexts, LiveTable::Commands, LiveTable::CommandAttempts]),
             ("command.bound", &[LiveTable::Contexts, LiveTable::Commands, LiveTable::CommandAttempts]),
             ("command.result_recorded", &[LiveTable::Contexts, LiveTable::Commands]),
             ("context.frame_captured", &[LiveTable::Contexts, LiveTable::Frames]),

@@ -284,9 +284,9 @@ impl World {
         at: Timestamp,
     ) {
         let Some(command) = self.commands.get_mut(command_id) else { return };
-        let mut replaced = std::mem::take(&mut command.execution.replaced);
-        replaced.push(ReplacedAttempt { attempt_id: replaces.clone(), replaced_at: at });
-        command.execution = Execution { since: at, report_by, results_before: command.results.len(), replaced };
+        let mut owners = std::mem::take(&mut command.execution.replaced);
+        owners.push(ReplacedAttempt { attempt_id: replaces.clone(), replaced_at: at });
+        command.execution = Execution { since: at, report_by, results_before: command.results.len(), replaced: owners };
         command.attempt_id = attempt_id.clone();
         self.attempts.entry(attempt_id.clone()).or_insert_with(|| command_id.clone());
         self.touched.attempts.insert(attempt_id.clone());

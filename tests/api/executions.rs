@@ -168,7 +168,7 @@ async fn commands_without_a_report_are_listed_oldest_first_and_told_to_operators
     let ids: Vec<Value> = bound.iter().map(|bound| json!(bound.command())).collect();
     assert_eq!(listed(json!({})).await.0, ids);
     assert_eq!(listed(json!({"execution": "executing"})).await.0, ids);
-    assert_eq!(listed(json!({"execution": "unknown"})).await.0, [json!(""); 0]);
+    assert_eq!(listed(json!({"execution": "unknown"})).await.0, Vec::<Value>::new());
     house.wait(REPORT_WITHIN - 30);
     assert_eq!(listed(json!({"execution": "unknown"})).await.0, ids[..1]);
     assert_eq!(listed(json!({"execution": "executing"})).await.0, ids[1..]);
@@ -182,7 +182,7 @@ async fn commands_without_a_report_are_listed_oldest_first_and_told_to_operators
     for bound in &bound {
         client.post(&bound.of_command("/results"), json!({"status": "succeeded"})).await.expect(201);
     }
-    assert_eq!(listed(json!({})).await.0, [json!(""); 0]);
+    assert_eq!(listed(json!({})).await.0, Vec::<Value>::new());
 }
 
 #[tokio::test]

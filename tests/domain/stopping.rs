@@ -124,7 +124,7 @@ impl Says {
 
 impl Cell {
     /// The promise.
-    fn stops(&self) -> bool {
+    fn stops(self) -> bool {
         if self.over || self.who != Who::Giver {
             return false;
         }
@@ -142,11 +142,11 @@ impl Cell {
         says.stops() && !names_another && !answers_another
     }
 
-    fn asks_actor(&self) -> bool {
+    fn asks_actor(self) -> bool {
         matches!(self.beside, Beside::MildQuestion | Beside::StrictQuestion | Beside::Choice)
     }
 
-    fn asks_others(&self) -> bool {
+    fn asks_others(self) -> bool {
         self.beside == Beside::Approval
     }
 }
@@ -178,7 +178,7 @@ fn base(beside: Beside, over: bool) -> Base {
     Base { stage, context_id, given, yes: yes_id, beside: open }
 }
 
-fn message(base: &mut Base, cell: &Cell) -> Message {
+fn message(base: &mut Base, cell: Cell) -> Message {
     let stage = &mut base.stage;
     let mut message = match cell.form {
         Form::Text(says) => stage.text(says.text()),
@@ -220,7 +220,7 @@ fn message(base: &mut Base, cell: &Cell) -> Message {
     }
 }
 
-fn check(mut base: Base, cell: &Cell) {
+fn check(mut base: Base, cell: Cell) {
     let written = message(&mut base, cell).op();
     let before = base.beside.as_ref().map(|open| base.stage.item(&open.id).state.clone());
     let verdict: Verdict = base.stage.verdict(&written);
@@ -248,7 +248,7 @@ fn what_stops_a_yes_and_what_does_not() {
                     for quote in QUOTES {
                         for forwarded in [false, true] {
                             let cell = Cell { beside, form, who, quote, forwarded, over };
-                            check(base(beside, over), &cell);
+                            check(base(beside, over), cell);
                             cells += 1;
                         }
                     }

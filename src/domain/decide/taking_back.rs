@@ -29,8 +29,8 @@ impl Reader<'_> {
                 self.by_our_no()
             }
             MessageKind::Reaction if text.is_empty() => self.by_removed_reaction(),
-            MessageKind::Reaction => self.by_words(text, reading),
             MessageKind::Text
+            | MessageKind::Reaction
             | MessageKind::Interactive
             | MessageKind::Button
             | MessageKind::Audio

@@ -42,7 +42,9 @@ pub(super) fn active_context(shown: &ContextShown, others: usize, now: Timestamp
     if questions.is_empty() && shown.status.is_open() {
         draft.say(Say::NothingAsked);
     }
-    questions.iter().for_each(|line| draft.line(line));
+    for line in &questions {
+        draft.line(line);
+    }
     if let Some(Some(command)) = &shown.last_command {
         let outcome = language.pick(wording::outcome(command.outcome));
         draft.fill(Say::LastCommand, &[command.name.as_str(), outcome]);
@@ -97,7 +99,9 @@ pub(super) fn list(
     let count = if more { language.fill(Say::AtLeast, &[&count]) } else { count };
     draft.fill(title, &[&count]);
     for shown in contexts {
-        list_lines(shown, now, language).iter().for_each(|line| draft.line(line));
+        for line in &list_lines(shown, now, language) {
+            draft.line(line);
+        }
     }
     draft.finish(more)
 }

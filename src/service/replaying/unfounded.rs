@@ -67,8 +67,11 @@ fn has_prompt(item: &Value, message_id: &str) -> bool {
     item.get("prompts").and_then(Value::as_array).is_some_and(|prompts| prompts.iter().any(asks))
 }
 
+/// Whether a command is or was executed by an attempt.
 fn has_attempt(command: &Value, attempt_id: &str) -> bool {
-    command.get("attempt_id").and_then(Value::as_str) == Some(attempt_id)
+    let is = |record: &Value| record.get("attempt_id").and_then(Value::as_str) == Some(attempt_id);
+    let replaced = command.pointer("/execution/replaced").and_then(Value::as_array);
+    is(command) || replaced.is_some_and(|attempts| attempts.iter().any(is))
 }
 
 /// The id of the row that an event makes in its table.

@@ -92,7 +92,12 @@ impl PostgresStore {
         fence::check(&mut connection, settings.row_security).await?;
         connection.close().await.map_err(failed)?;
         let desk = |pool: PgPool| Desk { pool, named: !settings.pooler, fenced: settings.row_security };
-        let pool = |most: u32| PgPoolOptions::new().acquire_timeout(ACQUIRE).max_connections(most.max(1));
+        // Without limits of age the driver starts no task that looks for old connections: that task can spin for ever when
+        // a connection is returned while it counts (sqlx issue 3645). A connection that broke is found when it is used.
+        let pool = |most: u32| {
+            let ageless = PgPoolOptions::new().max_lifetime(None).idle_timeout(None);
+            ageless.acquire_timeout(ACQUIRE).max_connections(most.max(1))
+        };
         let at_once = settings.writers.max(1);
         // Whether a connection still works shows when the transaction begins; asking before would cost a round trip.
         let of_writers = if settings.pooler { options.clone() } else { session::with_rules(options.clone()) };

@@ -74,7 +74,10 @@ impl SqliteStore {
     /// Opens a database file, creates it if it is missing, and brings its schema up to date.
     pub async fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, StorageError> {
         let options = options(path).create_if_missing(true);
-        let pool = SqlitePoolOptions::new().acquire_timeout(BUSY_TIMEOUT * 2).before_acquire(|connection, _| {
+        // Connections to a file do not age. Without these limits the driver starts no task that looks for old ones: that
+        // task can spin for ever when a connection is returned while it counts (sqlx issue 3645).
+        let pool = SqlitePoolOptions::new().max_lifetime(None).idle_timeout(None).acquire_timeout(BUSY_TIMEOUT * 2);
+        let pool = pool.before_acquire(|connection, _| {
             // A write that fails for want of room makes SQLite roll back by itself. The driver's own ROLLBACK then
             // fails, it goes on believing in the transaction, and refuses every BEGIN: such a connection is replaced.
             let fit = !connection.is_in_transaction();

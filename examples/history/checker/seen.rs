@@ -50,7 +50,7 @@ pub(crate) struct Seen {
     pub(crate) command: Option<Box<Seen>>,
     /// Of a list of commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) commands: Vec<Seen>,
+    pub(crate) items: Vec<Seen>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_cursor: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

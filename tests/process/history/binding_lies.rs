@@ -231,7 +231,7 @@ fn listed(heard: &Heard, memory: &mut Memory) -> Act {
     let reported = memory.known.get("reported").cloned();
     match reported.filter(|_| heard.path == "/v1/commands/query") {
         Some(command) => {
-            Act::Say(memory.lies(Reply { status: 200, body: json!({"commands": [command], "next_cursor": null}) }))
+            Act::Say(memory.lies(Reply { status: 200, body: json!({"items": [command], "next_cursor": null}) }))
         }
         None => Act::Pass,
     }

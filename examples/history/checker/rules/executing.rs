@@ -119,7 +119,7 @@ pub(super) fn listed_until_reported(facts: &Facts<'_>) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for (record, seen) in facts.done(|op| matches!(op, Op::ListExecutions { .. })) {
-        for listed in &seen.commands {
+        for listed in &seen.items {
             let command = listed.item.command_id.as_str();
             let result = results.get(command).filter(|result| record.since > result.end);
             findings.extend(result.map(|result| Finding::new(command, [*result, record])));
@@ -136,7 +136,7 @@ fn not_listed(facts: &Facts<'_>) -> Vec<Finding> {
     if end.next_cursor.is_some() {
         return Vec::new();
     }
-    let listed = pages.iter().flat_map(|(_, seen)| &seen.commands).map(|command| command.item.command_id.as_str());
+    let listed = pages.iter().flat_map(|(_, seen)| &seen.items).map(|command| command.item.command_id.as_str());
     let mut known: HashSet<&str> = listed.collect();
     known.extend(facts.history.records.iter().filter_map(|record| match &record.call.op {
         Op::Report { command, .. } => Some(command.as_str()),

@@ -15,10 +15,13 @@ use crate::event::MessageEvent;
 /// The most that `POST /v1/messages/batch` takes.
 pub(crate) const BATCH: usize = 1_000;
 
+/// The most that one page of a list holds.
+const PAGE: usize = 200;
+
 /// Well under what any source says Meta waits.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// cscp could not take it now. Try again later; nothing was lost.
+/// It could not be done now. Try again later; nothing was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unavailable {
     #[error("no answer")]
@@ -27,13 +30,17 @@ pub(crate) enum Unavailable {
     Status(u16),
     #[error("an answer that is not the documented one")]
     Unexpected,
+    #[error("the journal cannot be written")]
+    Journal,
+    #[error("it is not known yet whether a command was executed")]
+    Unknown,
 }
 
 impl Unavailable {
     /// Whether the next call would fare no better. Otherwise it may be about this one message, and the others need
     /// not wait for it.
     pub(crate) fn is_total(self) -> bool {
-        !matches!(self, Self::Unexpected | Self::Status(500))
+        !matches!(self, Self::Unexpected | Self::Unknown | Self::Status(500))
     }
 }
 
@@ -68,13 +75,34 @@ impl From<Unavailable> for Failure {
     }
 }
 
-/// A command that was bound.
-#[derive(Debug)]
+/// A command that was bound or taken over. An answer without one of these members does not count as one.
+#[derive(Debug, Deserialize)]
 pub(crate) struct Bound {
     /// What it was based on, for the command's envelope.
     pub(crate) context_ref: Value,
-    /// Whether to execute it now.
+    /// Whether to execute it now: the one leave to do so.
     pub(crate) execute: bool,
+}
+
+/// A bound command on which nobody reported in time.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Unreported {
+    pub(crate) command_id: String,
+    pub(crate) command_name: String,
+    pub(crate) idempotency_key: String,
+    pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Execution {
+    /// The attempt that owns it until somebody takes over.
+    pub(crate) attempt_id: String,
+}
+
+#[derive(Deserialize)]
+struct CommandPage {
+    items: Vec<Unreported>,
+    next_cursor: Option<String>,
 }
 
 /// What a message meant. Members that this handler does not use are left out.
@@ -90,6 +118,8 @@ pub(crate) struct Answer {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Verdict {
     pub(crate) code: String,
+    #[serde(default)]
+    pub(crate) reason: String,
     #[serde(default)]
     pub(crate) confirmation: Option<Confirmation>,
 }
@@ -194,28 +224,53 @@ impl Cscp {
         self.call(Method::POST, &path, Some(key), &json!({})).await.map(drop)
     }
 
-    /// Binds a command. Returns the `context_ref` that travels with it.
+    /// Binds a command. Its `attempt_id` makes a repetition one, so it has no `Idempotency-Key`.
     pub(crate) async fn bind(&self, context_id: &str, body: &Value) -> Result<Bound, Failure> {
-        let bound = self.call(Method::POST, &["contexts", context_id, "commands"], None, body).await?;
-        // Without a context_ref nobody could tell later on what the command was based, so it does not count as bound.
-        let context_ref = bound.get("context_ref").cloned();
-        let execute = bound.get("execute").and_then(Value::as_bool);
-        match (context_ref, execute) {
-            (Some(context_ref), Some(execute)) => Ok(Bound { context_ref, execute }),
-            _ => Err(Unavailable::Unexpected.into()),
+        typed(self.call(Method::POST, &["contexts", context_id, "commands"], None, body).await?)
+    }
+
+    /// Every bound command on which nobody reported in time, whoever bound it.
+    pub(crate) async fn unreported(&self) -> Result<Vec<Unreported>, Unavailable> {
+        let mut commands = Vec::new();
+        let mut cursor = None;
+        loop {
+            let body = json!({ "execution": "unknown", "limit": PAGE, "cursor": cursor });
+            let page: CommandPage = match self.call(Method::POST, &["commands", "query"], None, &body).await {
+                Ok(page) => typed(page).map_err(|_| Unavailable::Unexpected)?,
+                Err(Failure::Unavailable(why)) => return Err(why),
+                Err(Failure::Refused(refusal)) => return Err(Unavailable::Status(refusal.status)),
+            };
+            commands.extend(page.items);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                return Ok(commands);
+            }
         }
     }
 
-    /// Says how the command ended.
+    /// Takes over a command whose owner did not report.
+    pub(crate) async fn take_over(&self, command_id: &str, body: &Value) -> Result<Bound, Failure> {
+        typed(self.call(Method::POST, &["commands", command_id, "takeovers"], None, body).await?)
+    }
+
+    /// Says how a command ended: by the attempt that executed it, or by none when that was found out downstream.
     pub(crate) async fn report(
         &self,
         command_id: &str,
         attempt_id: Option<&str>,
-        key: &str,
-        outcome: &str,
+        succeeded: bool,
     ) -> Result<(), Failure> {
-        let body = json!({ "attempt_id": attempt_id, "status": outcome, "outcome": outcome });
-        self.call(Method::POST, &["commands", command_id, "results"], Some(key), &body).await.map(drop)
+        let outcome = if succeeded { "succeeded" } else { "failed" };
+        let mut body = json!({ "status": outcome, "outcome": outcome });
+        // A key of its own: the one of the question names another request, and so does another attempt's.
+        let key = match attempt_id {
+            Some(attempt_id) => {
+                body["attempt_id"] = json!(attempt_id);
+                format!("{command_id}_{attempt_id}")
+            }
+            None => format!("{command_id}_found_{outcome}"),
+        };
+        self.call(Method::POST, &["commands", command_id, "results"], Some(&key), &body).await.map(drop)
     }
 
     async fn call(&self, method: Method, path: &[&str], key: Option<&str>, body: &Value) -> Result<Value, Failure> {

@@ -164,8 +164,11 @@ fn content(message: &Value) -> Content {
         "location" => Some(Content::of(Kind::Location)),
         "contacts" => Some(Content::of(Kind::Contacts)),
         "order" => Some(Content::of(Kind::Order)),
-        // The new text of an edit is left out: it can never become an answer.
-        "edit" => text(body, "original_message_id").map(|target| Content::of(Kind::Edit).about(target)),
+        // The new text of an edit cannot say yes to anything. It can take a yes back, and so can the edit itself.
+        "edit" => text(body, "original_message_id").map(|target| {
+            let said = body.pointer("/message/text/body").and_then(Value::as_str);
+            Content::of(Kind::Edit).with_text(said).about(target)
+        }),
         "revoke" => text(body, "original_message_id").map(|target| Content::of(Kind::Revoke).about(target)),
         _ => None,
     }

@@ -12,6 +12,11 @@ use crate::identity::is_user_id;
 #[error("not sent")]
 pub(crate) struct NotSent;
 
+/// The order system cannot be asked now.
+#[derive(Debug, thiserror::Error)]
+#[error("the order system did not answer")]
+pub(crate) struct NotTold;
+
 /// What the Cloud API says about a message that it took.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
@@ -30,8 +35,13 @@ pub(crate) trait Sender: Send + Sync {
 /// The system that the commands are for.
 #[async_trait]
 pub(crate) trait Orders: Send + Sync {
-    /// Cancels an order. `context_ref` goes along, so that whoever reads the order later can find out why.
-    async fn cancel(&self, order_id: &str, context_ref: &Value) -> bool;
+    /// Cancels an order, once for an idempotency key: repeated, it only says how it went. `context_ref` goes along, so
+    /// that whoever reads the order later can find out why.
+    async fn cancel(&self, idempotency_key: &str, order_id: &str, context_ref: &Value) -> bool;
+
+    /// What became of the cancellation with this key: whether it went well, and `None` if it never arrived. Without
+    /// such a question nobody can clear up what a worker did before it died.
+    async fn outcome(&self, idempotency_key: &str) -> Result<Option<bool>, NotTold>;
 }
 
 /// The Cloud API call for plain text.

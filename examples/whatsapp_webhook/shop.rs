@@ -2,21 +2,22 @@
 //! executing**. Kept, they make a "yes" mean one thing, and let one of two workers execute.
 //!
 //! Every step may be repeated: ids derive from the message, and cscp and [`Tasks`] know what was done. So a delivery
-//! that stopped half-way is simply delivered again.
+//! that stopped half-way is simply delivered again. What it was about to execute is in the [`Journal`] before that.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cscp::{Answer, Confirmation, Cscp, Failure, Refusal, Unavailable};
+use crate::cscp::{Answer, Bound, Confirmation, Cscp, Failure, Refusal, Unavailable};
 use crate::event::{Addressed, CHANNEL, Direction, Kind, MessageEvent};
+use crate::journal::{Intent, Journal};
 use crate::outside::{Orders, Sender, Sent, question, text_message};
 use crate::signature::AppSecret;
 use crate::tasks::{Task, Tasks};
 
 /// The only command of this shop.
-const COMMAND: &str = "order.cancel";
+pub(crate) const COMMAND: &str = "order.cancel";
 
 /// What the shop needs to act.
 pub(crate) struct Shop {
@@ -24,6 +25,7 @@ pub(crate) struct Shop {
     pub(crate) sender: Arc<dyn Sender>,
     pub(crate) orders: Arc<dyn Orders>,
     pub(crate) tasks: Tasks,
+    pub(crate) journal: Journal,
     /// Ids derive from it, so that they hide the message ids they come from.
     pub(crate) secret: AppSecret,
 }
@@ -37,6 +39,11 @@ impl Shop {
                 _ => None,
             },
             "confirmed" => self.execute(message, answer).await?,
+            // A yes was taken back before it was bound: all of it, or for now.
+            "declined" if answer.verdict.reason == "taken_back" => Some("Combinado, não vou fazer nada."),
+            "declined" if answer.verdict.reason == "postponed" => {
+                Some("Combinado, espero. Diga quando quiser continuar.")
+            }
             "declined" => Some("Certo, não fiz nada."),
             "ambiguous" => Some("Não sei a qual pergunta isso responde. Toque num botão da pergunta."),
             "expired" => Some("Essa pergunta expirou. Envie o pedido outra vez."),
@@ -59,18 +66,7 @@ impl Shop {
         order_id: &str,
     ) -> Result<Option<&'static str>, Unavailable> {
         let command_id = self.secret.derived_id("cmd", &message.event.message_id);
-        let task = self.tasks.open(&command_id, || Task {
-            context_id: context_id.to_owned(),
-            order_id: order_id.to_owned(),
-            requested_by: message.event.message_id.clone(),
-            prompt: None,
-            attached: false,
-            attempt_id: None,
-            context_ref: None,
-            execute: false,
-            executed: None,
-            reported: false,
-        });
+        let task = self.tasks.open(&command_id, || Task::new(context_id, order_id, &message.event.message_id));
         let mut task = task.lock().await;
         if task.attached {
             return Ok(None);
@@ -105,42 +101,81 @@ impl Shop {
         Ok(None)
     }
 
-    /// Second habit: `confirmed` is not yet leave to execute. Binding is, and cscp gives it once.
+    /// Second habit: `confirmed` is not yet leave to execute. Binding is, exactly when it says `execute: true`.
     async fn execute(&self, message: &Addressed, answer: &Answer) -> Result<Option<&'static str>, Unavailable> {
         let Some(confirmation) = &answer.verdict.confirmation else {
             return Err(Unavailable::Unexpected);
         };
         let command_id = confirmation.command_id.as_str();
-        let Some(task) = self.tasks.find(command_id) else {
+        let Some(task) = self.known(command_id) else {
             tracing::warn!("confirmed, but this process does not know what was asked");
             return self.give_up(confirmation).await;
         };
         let mut task = task.lock().await;
-        if task.context_ref.is_none() {
-            match self.bind(&mut task, command_id, message).await {
-                Ok(()) => {}
-                Err(Failure::Unavailable(why)) => return Err(why),
-                Err(Failure::Refused(refusal)) => return Ok(why_not_bound(&refusal)),
+        if task.executed.is_none() && task.attempt_id.is_some() {
+            // Tried before, by this process or by one that ended: it may have been executed.
+            let outcome = self.orders.outcome(command_id).await.map_err(|_| Unavailable::Unknown)?;
+            if let Some(succeeded) = outcome {
+                task.executed = Some(succeeded);
+                self.note_end(command_id, succeeded).await;
             }
         }
-        if !task.execute {
-            // Bound by this worker, and its time to report is over: whether the order was cancelled is not known here.
-            tracing::warn!("the time to execute is over: look into the order and take the command over");
-            return Ok(None);
+        if task.executed.is_none() {
+            let bound = match self.bind(&mut task, command_id, message).await {
+                Ok(bound) => bound,
+                Err(Failure::Unavailable(why)) => return Err(why),
+                Err(Failure::Refused(refusal)) => return Ok(why_not_bound(&refusal)),
+            };
+            if !bound.execute {
+                // The time to report is over, so somebody may have taken it over. The next look clears that up
+                // (`recovery`), and this message is delivered again after that.
+                tracing::warn!("bound by this process, which may not execute it any more");
+                return Err(Unavailable::Unknown);
+            }
+            self.cancel(command_id, &mut task, &bound.context_ref).await;
         }
-        if let (None, Some(context_ref)) = (task.executed, &task.context_ref) {
-            task.executed = Some(self.orders.cancel(&task.order_id, context_ref).await);
-        }
-        let succeeded = task.executed == Some(true);
-        if !task.reported {
-            let outcome = if succeeded { "succeeded" } else { "failed" };
-            // A key of its own: the one of the question names another request.
-            let key = format!("{command_id}_result");
-            let attempt_id = task.attempt_id.as_deref();
-            settled(self.cscp.report(command_id, attempt_id, &key, outcome).await, "result not recorded")?;
+        self.report(command_id, &mut task).await?;
+        Ok(Some(if task.executed == Some(true) { "Pedido cancelado." } else { "Não consegui cancelar o pedido." }))
+    }
+
+    /// The task of a command: of this process, or of the one before it, from the journal.
+    pub(crate) fn known(&self, command_id: &str) -> Option<Arc<tokio::sync::Mutex<Task>>> {
+        self.tasks.find(command_id).or_else(|| {
+            let noted = self.journal.find(command_id)?;
+            Some(self.tasks.open(command_id, || Task::resumed(noted)))
+        })
+    }
+
+    /// Executes what cscp said to execute.
+    pub(crate) async fn cancel(&self, command_id: &str, task: &mut Task, context_ref: &Value) {
+        let succeeded = self.orders.cancel(command_id, &task.order_id, context_ref).await;
+        task.executed = Some(succeeded);
+        self.note_end(command_id, succeeded).await;
+    }
+
+    /// Tells cscp how it ended.
+    pub(crate) async fn report(&self, command_id: &str, task: &mut Task) -> Result<(), Unavailable> {
+        if let (Some(succeeded), false) = (task.executed, task.reported) {
+            let reported = self.cscp.report(command_id, task.attempt_id.as_deref(), succeeded).await;
+            settled(reported, "result not recorded")?;
             task.reported = true;
         }
-        Ok(Some(if succeeded { "Pedido cancelado." } else { "Não consegui cancelar o pedido." }))
+        Ok(())
+    }
+
+    /// Nothing is bound or taken over before this is on disk.
+    pub(crate) async fn intend(&self, intent: Intent) -> Result<(), Unavailable> {
+        self.journal.intend(intent).await.map_err(|error| {
+            tracing::error!(%error, "the journal cannot be written, so nothing is executed");
+            Unavailable::Journal
+        })
+    }
+
+    /// If it cannot be written, the order system still knows it: that one is asked after a restart.
+    pub(crate) async fn note_end(&self, command_id: &str, succeeded: bool) {
+        if let Err(error) = self.journal.end(command_id, succeeded).await {
+            tracing::error!(%error, "the journal does not say that a command ended");
+        }
     }
 
     /// "I did nothing" has to stay true, also when another process knows more and is about to act. So the question is
@@ -157,27 +192,26 @@ impl Shop {
         }
     }
 
-    async fn bind(&self, task: &mut Task, command_id: &str, message: &Addressed) -> Result<(), Failure> {
-        let attempt_id = match &task.attempt_id {
-            Some(attempt_id) => attempt_id.clone(),
-            None => random_attempt().ok_or(Unavailable::NoAnswer)?,
+    async fn bind(&self, task: &mut Task, command_id: &str, message: &Addressed) -> Result<Bound, Failure> {
+        let attempt_id = if let Some(attempt_id) = &task.attempt_id {
+            attempt_id.clone()
+        } else {
+            let attempt_id = random_attempt()?;
+            let intent = Intent {
+                command_id: command_id.to_owned(),
+                context_id: task.context_id.clone(),
+                order_id: task.order_id.clone(),
+                attempt_id: attempt_id.clone(),
+            };
+            self.intend(intent).await?;
+            task.attempt_id = Some(attempt_id.clone());
+            attempt_id
         };
-        task.attempt_id = Some(attempt_id.clone());
-        let target = json!({ "order_id": task.order_id });
-        let body = json!({
-            "attempt_id": attempt_id,
-            "command_id": command_id,
-            "name": COMMAND,
-            "idempotency_key": command_id,
-            "target": target,
-            // The command as it will be carried out, without anything that a repeat would change.
-            "envelope": { "command_id": command_id, "name": COMMAND, "idempotency_key": command_id, "target": target },
-            "message_ids": [task.requested_by, message.event.message_id],
-        });
-        let bound = self.cscp.bind(&task.context_id, &body).await?;
-        task.execute = bound.execute;
-        task.context_ref = Some(bound.context_ref);
-        Ok(())
+        let mut body = command_body(command_id, &task.order_id);
+        body["attempt_id"] = json!(attempt_id);
+        body["command_id"] = json!(command_id);
+        body["message_ids"] = task.requested_by.iter().chain([&message.event.message_id]).cloned().collect();
+        self.cscp.bind(&task.context_id, &body).await
     }
 
     /// A reply in words. Registered first, like a question; the registration also tells whether it was said before,
@@ -220,7 +254,7 @@ impl Shop {
 }
 
 /// A refusal of a step that nothing later depends on is logged and is final; unavailability is passed on.
-fn settled(result: Result<(), Failure>, what: &'static str) -> Result<(), Unavailable> {
+pub(crate) fn settled(result: Result<(), Failure>, what: &'static str) -> Result<(), Unavailable> {
     match result {
         Ok(()) => Ok(()),
         Err(Failure::Unavailable(why)) => Err(why),
@@ -241,9 +275,21 @@ fn why_not_bound(refusal: &Refusal) -> Option<&'static str> {
     println!("would not execute: {}", refusal.name());
     match refusal.code.as_str() {
         "already_bound" => None,
+        "confirmation_required" => Some("Isso já não está confirmado. Não fiz nada."),
         "target_mismatch" => Some("O pedido mudou desde a pergunta. Não fiz nada."),
         _ => Some("Não pude executar o pedido. Envie-o outra vez."),
     }
+}
+
+/// The command as it is bound and as it is taken over: the same words, without anything that a repeat would change.
+pub(crate) fn command_body(command_id: &str, order_id: &str) -> Value {
+    let target = json!({ "order_id": order_id });
+    json!({
+        "name": COMMAND,
+        "idempotency_key": command_id,
+        "target": target,
+        "envelope": { "command_id": command_id, "name": COMMAND, "idempotency_key": command_id, "target": target },
+    })
 }
 
 /// The order in "cancel order 123" or "cancelar pedido 123", when that is the whole message and the customer wrote
@@ -272,8 +318,8 @@ fn now() -> String {
 
 /// A name for this worker's try to execute a command: a random UUID, so that no other worker can have the same.
 #[expect(clippy::disallowed_methods, reason = "the example is a program of its own, with randomness of its own")]
-fn random_attempt() -> Option<String> {
+pub(crate) fn random_attempt() -> Result<String, Unavailable> {
     let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    Some(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
+    getrandom::fill(&mut bytes).map_err(|_| Unavailable::NoAnswer)?;
+    Ok(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
 }

@@ -3,6 +3,7 @@
 mod backup;
 mod control;
 mod demo;
+mod demo_play;
 mod demo_script;
 mod first_run;
 mod health;

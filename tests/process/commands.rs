@@ -251,11 +251,20 @@ const DEMO: &[&str] = &[
     "→ ambiguous  (reason: qualified_answer; next: ask_again)",
     "→ confirmed  (reason: quote; next: bind_command)",
     "→ 409 target_mismatch",
-    "→ 201 bound",
+    "→ 201 execute: true",
     "→ expired  (reason: question_expired; next: ask_anew)",
     "→ 409 confirmation_required",
     "→ the confirmation is expired",
-    "│ Last command: *address.update*",
+    "→ declined  (reason: taken_back; next: acknowledge_refusal)",
+    "→ 409 confirmation_required",
+    "→ superseded  (reason: taken_back; next: ask_anew)",
+    "→ 201 execute: true",
+    "→ 409 already_bound",
+    "→ cmd-5 (order.cancel): execution unknown",
+    "→ 200 execute: false",
+    "→ 201 execute: true",
+    "→ recorded; execution: reported",
+    "│ Last command: *order.cancel*",
     "│ *Why: order.cancel*",
 ];
 
@@ -275,7 +284,11 @@ fn the_demo_shows_each_verdict() {
     }
     // Two workers at once: which of them wins is not the demo's to say.
     let race = text.split("── 3.").next().unwrap();
-    assert_eq!((race.matches("→ 201 bound").count(), race.matches("→ 409 already_bound").count()), (1, 1), "{race}");
+    assert_eq!(
+        (race.matches("→ 201 execute: true").count(), race.matches("→ 409 already_bound").count()),
+        (1, 1),
+        "{race}"
+    );
     assert_eq!(complained(&output), "", "the story is told without log lines in between");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing stays behind");
 }

@@ -12,7 +12,8 @@ use sha2::Sha256;
 use tower::ServiceExt;
 
 use crate::cscp::Cscp;
-use crate::outside::{NotSent, Orders, Sender, Sent};
+use crate::journal::Journal;
+use crate::outside::{NotSent, NotTold, Orders, Sender, Sent};
 use crate::server::{App, router};
 use crate::shop::Shop;
 use crate::stub::{KEY, Stub};
@@ -36,16 +37,25 @@ impl Sender for Recorder {
 
 #[async_trait]
 impl Orders for Recorder {
-    async fn cancel(&self, order_id: &str, context_ref: &Value) -> bool {
-        self.0.note("execute", None, json!({ "order_id": order_id, "context_ref": context_ref }));
+    async fn cancel(&self, idempotency_key: &str, order_id: &str, context_ref: &Value) -> bool {
+        let key = Some(idempotency_key.to_owned());
+        self.0.note("execute", key, json!({ "order_id": order_id, "context_ref": context_ref }));
         true
+    }
+
+    async fn outcome(&self, idempotency_key: &str) -> Result<Option<bool>, NotTold> {
+        let executed = self.0.all("execute");
+        let is_it = |done: &crate::stub::Happened| done.idempotency_key.as_deref() == Some(idempotency_key);
+        Ok(executed.iter().any(is_it).then_some(true))
     }
 }
 
 /// The webhook and what is around it.
 pub(crate) struct Bench {
     pub(crate) stub: Stub,
+    pub(crate) app: Arc<App>,
     router: Router,
+    _folder: tempfile::TempDir,
 }
 
 /// What the webhook answered.
@@ -90,7 +100,8 @@ impl Bench {
     /// With cscp at this address, reached with this key.
     pub(crate) fn at(stub: Stub, url: &str, key: &str) -> Self {
         let recorder = Arc::new(Recorder(stub.clone()));
-        let app = App {
+        let folder = tempfile::tempdir().unwrap();
+        let app = Arc::new(App {
             secret: SECRET.parse().unwrap(),
             verify_token: TOKEN.to_owned(),
             shop: Shop {
@@ -98,10 +109,11 @@ impl Bench {
                 sender: Arc::clone(&recorder) as _,
                 orders: recorder,
                 tasks: Tasks::default(),
+                journal: Journal::open(&folder.path().join("journal.jsonl")).unwrap(),
                 secret: SECRET.parse().unwrap(),
             },
-        };
-        Self { stub, router: router(Arc::new(app)) }
+        });
+        Self { stub, router: router(Arc::clone(&app)), app, _folder: folder }
     }
 
     /// The same cscp and another webhook process: nothing remembered.

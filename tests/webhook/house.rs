@@ -26,7 +26,8 @@ use tower::ServiceExt;
 
 use crate::bench::{Answered, SECRET, TOKEN, signature};
 use crate::cscp::Cscp;
-use crate::outside::{NotSent, Orders, Sender, Sent};
+use crate::journal::Journal;
+use crate::outside::{NotSent, NotTold, Orders, Sender, Sent};
 use crate::place::Place;
 use crate::server::App;
 use crate::shop::Shop;
@@ -66,8 +67,22 @@ pub(crate) struct Record {
     sent: Mutex<Vec<Value>>,
     executed: Mutex<Vec<Value>>,
     count: AtomicUsize,
+    processes: AtomicUsize,
+    /// Where the order system never answers again.
+    pub(crate) stuck: Mutex<Option<Stuck>>,
+    /// A worker got stuck there.
+    pub(crate) reached: tokio::sync::Notify,
     /// By how many seconds the webhook's clock is ahead of the server's.
     pub(crate) ahead: AtomicI64,
+}
+
+/// The moment in which the order system stops answering, as a worker sees it that dies then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stuck {
+    /// The order is as it was.
+    BeforeCancelling,
+    /// The order is cancelled.
+    AfterCancelling,
 }
 
 /// A running server.
@@ -78,11 +93,15 @@ pub(crate) struct House {
     handler: String,
     admin: String,
     http: reqwest::Client,
+    journals: tempfile::TempDir,
     _place: Place,
 }
 
 /// A webhook process in front of it.
-pub(crate) struct Process(Router);
+pub(crate) struct Process {
+    router: Router,
+    pub(crate) app: Arc<App>,
+}
 
 /// WhatsApp and the order system, as far as this webhook sees them.
 struct Outside {
@@ -102,9 +121,24 @@ impl Sender for Outside {
 
 #[async_trait]
 impl Orders for Outside {
-    async fn cancel(&self, order_id: &str, context_ref: &Value) -> bool {
-        self.record.executed.lock().unwrap().push(json!({ "order_id": order_id, "context_ref": context_ref }));
+    async fn cancel(&self, idempotency_key: &str, order_id: &str, context_ref: &Value) -> bool {
+        let stuck = *self.record.stuck.lock().unwrap();
+        if stuck == Some(Stuck::BeforeCancelling) {
+            self.record.reached.notify_one();
+            std::future::pending::<()>().await;
+        }
+        let done = json!({ "key": idempotency_key, "order_id": order_id, "context_ref": context_ref });
+        self.record.executed.lock().unwrap().push(done);
+        if stuck == Some(Stuck::AfterCancelling) {
+            self.record.reached.notify_one();
+            std::future::pending::<()>().await;
+        }
         true
+    }
+
+    async fn outcome(&self, idempotency_key: &str) -> Result<Option<bool>, NotTold> {
+        let executed = self.record.executed.lock().unwrap();
+        Ok(executed.iter().any(|done| done["key"] == idempotency_key).then_some(true))
     }
 }
 
@@ -145,13 +179,28 @@ impl House {
             .layer(from_fn_with_state((Arc::clone(&record), keys[0].clone()), watch));
         tokio::spawn(async move { axum::serve(listener, router).await });
         let [handler, admin] = keys.try_into().unwrap();
-        Self { record, clock, base, handler, admin, http: reqwest::Client::new(), _place: place }
+        Self {
+            record,
+            clock,
+            base,
+            handler,
+            admin,
+            http: reqwest::Client::new(),
+            journals: tempfile::tempdir().unwrap(),
+            _place: place,
+        }
     }
 
-    /// A webhook process: it remembers nothing of what another one did.
+    /// A webhook process on a machine of its own: it knows nothing of what another one did.
     pub(crate) fn process(&self) -> Process {
+        let number = self.record.processes.fetch_add(1, Ordering::SeqCst);
+        self.process_with(&format!("journal.{number}"))
+    }
+
+    /// A webhook process with this journal: what it remembers of the process that had it before.
+    pub(crate) fn process_with(&self, journal: &str) -> Process {
         let outside = Arc::new(Outside { record: Arc::clone(&self.record), clock: Arc::clone(&self.clock) });
-        let app = App {
+        let app = Arc::new(App {
             secret: SECRET.parse().unwrap(),
             verify_token: TOKEN.to_owned(),
             shop: Shop {
@@ -159,10 +208,11 @@ impl House {
                 sender: Arc::clone(&outside) as _,
                 orders: outside,
                 tasks: Tasks::default(),
+                journal: Journal::open(&self.journals.path().join(journal)).unwrap(),
                 secret: SECRET.parse().unwrap(),
             },
-        };
-        Process(crate::server::router(Arc::new(app)))
+        });
+        Process { router: crate::server::router(Arc::clone(&app)), app }
     }
 
     pub(crate) fn wait(&self, seconds: i64) {
@@ -253,7 +303,7 @@ impl Process {
             .header("X-Hub-Signature-256", signature(body))
             .body(Body::from(body.to_vec()))
             .unwrap();
-        let response = self.0.clone().oneshot(request).await.unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
         let status = response.status();
         let body = to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec();
         Answered { status, body, content_type: None }
@@ -292,6 +342,8 @@ impl Exchange {
             "cancel" => "Cancel",
             "commands" => "Bind",
             "results" => "Result",
+            "query" => "CommandQuery",
+            "takeovers" => "TakeOver",
             other => panic!("the webhook has no business at {other}"),
         };
         let mut faults = faults(schema, &self.request);

@@ -9,6 +9,8 @@ mod cscp;
 mod event;
 #[path = "../../examples/whatsapp_webhook/identity.rs"]
 mod identity;
+#[path = "../../examples/whatsapp_webhook/journal.rs"]
+mod journal;
 #[path = "../../examples/whatsapp_webhook/message.rs"]
 mod message;
 #[path = "../../examples/whatsapp_webhook/normalise.rs"]
@@ -17,6 +19,10 @@ mod normalise;
 mod outside;
 #[path = "../../examples/whatsapp_webhook/payload.rs"]
 mod payload;
+#[path = "../../examples/whatsapp_webhook/printing.rs"]
+mod printing;
+#[path = "../../examples/whatsapp_webhook/recovery.rs"]
+mod recovery;
 #[path = "../../examples/whatsapp_webhook/server.rs"]
 mod server;
 #[path = "../../examples/whatsapp_webhook/shop.rs"]
@@ -30,6 +36,7 @@ mod bench;
 mod deliveries;
 mod fixtures;
 mod house;
+mod journals;
 #[path = "../postgres/leg.rs"]
 mod leg;
 mod logs;
@@ -40,6 +47,7 @@ mod place;
 #[path = "../postgres/mod.rs"]
 mod postgres;
 mod real;
+mod recovering;
 mod shop_flow;
 mod signatures;
 mod stub;

@@ -14,7 +14,7 @@ use crate::payload;
 const CUSTOMER: &str = "12025550100";
 
 /// A delivery with one message of the customer, stamped with the present second.
-fn delivery(house: &House, id: &str, content: &Value) -> Vec<u8> {
+pub(crate) fn delivery(house: &House, id: &str, content: &Value) -> Vec<u8> {
     let mut message = json!({ "from": CUSTOMER, "id": id, "timestamp": house.second().to_string() });
     message.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
     json!({ "object": "whatsapp_business_account", "entry": [{ "id": "1", "changes": [{ "field": "messages", "value": {
@@ -29,7 +29,7 @@ fn text(house: &House, id: &str, body: &str) -> Vec<u8> {
 }
 
 /// A tap on a button, quoting the question as WhatsApp does, or not quoting it as WhatsApp sometimes does.
-fn tap(house: &House, id: &str, button: &Value, quoted: Option<&str>) -> Vec<u8> {
+pub(crate) fn tap(house: &House, id: &str, button: &Value, quoted: Option<&str>) -> Vec<u8> {
     let mut content = json!({ "type": "interactive", "interactive": { "type": "button_reply",
         "button_reply": { "id": button["reply"]["id"], "title": button["reply"]["title"] } } });
     if let Some(quoted) = quoted {
@@ -38,7 +38,7 @@ fn tap(house: &House, id: &str, button: &Value, quoted: Option<&str>) -> Vec<u8>
     delivery(house, id, &content)
 }
 
-async fn ok(process: &Process, body: &[u8]) {
+pub(crate) async fn ok(process: &Process, body: &[u8]) {
     let answered = process.deliver(body).await;
     assert_eq!(answered.status, StatusCode::OK);
     assert!(answered.adds_up() && answered.count("refused") == 0, "{}", answered.receipt());
@@ -52,7 +52,7 @@ fn buttons(house: &House) -> (Value, Value) {
 }
 
 /// Asks to cancel order 123; the question went out as message `wamid.sent.0`, three seconds ago.
-async fn asked(house: &House, process: &Process) -> (Value, Value) {
+pub(crate) async fn asked(house: &House, process: &Process) -> (Value, Value) {
     ok(process, &text(house, "wamid.ask", "cancelar pedido 123")).await;
     assert_eq!(house.sent().len(), 1);
     house.wait(3);
@@ -60,12 +60,12 @@ async fn asked(house: &House, process: &Process) -> (Value, Value) {
 }
 
 /// The command that the question was about.
-fn command_id(house: &House) -> String {
+pub(crate) fn command_id(house: &House) -> String {
     let asks = house.exchanges().into_iter().find(|exchange| exchange.call.ends_with("/confirmations")).unwrap();
     asks.request["command"]["command_id"].as_str().unwrap().to_owned()
 }
 
-fn verdict(house: &House, message_id: &str) -> (String, String) {
+pub(crate) fn verdict(house: &House, message_id: &str) -> (String, String) {
     let exchanges = house.exchanges();
     let turn = exchanges.iter().rfind(|exchange| exchange.request["message_id"] == message_id).unwrap();
     let word = |name: &str| turn.answer["verdict"][name].as_str().unwrap().to_owned();
@@ -73,7 +73,7 @@ fn verdict(house: &House, message_id: &str) -> (String, String) {
 }
 
 /// Every request was as the document has it, and these were the refusals.
-fn in_order(house: &House, refusals: &[(u16, &str)]) {
+pub(crate) fn in_order(house: &House, refusals: &[(u16, &str)]) {
     for exchange in house.exchanges() {
         assert_eq!(exchange.faults(), [""; 0], "{}", exchange.call);
     }

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::stub::{Happened, confirmed};
+use crate::stub::{Happened, bound, confirmed};
 
 /// A delivery with one text.
 fn text(id: &str, body: &str) -> Vec<u8> {
@@ -82,7 +82,13 @@ async fn a_confirmed_command_is_bound_then_executed_then_reported() {
         bench.stub.all("execute")[0].body,
         json!({ "order_id": "123", "context_ref": { "context_id": "ctx_1", "context_hash": "h" } })
     );
-    assert_eq!(bench.stub.all(&result)[0].body, json!({ "status": "succeeded", "outcome": "succeeded" }));
+    let executed = &bench.stub.all("execute")[0];
+    assert_eq!(executed.idempotency_key.as_deref(), Some(command_id.as_str()), "it can be asked about by this key");
+    assert_eq!(bench.stub.all(BIND)[0].idempotency_key, None);
+    assert_eq!(
+        bench.stub.all(&result)[0].body,
+        json!({ "status": "succeeded", "outcome": "succeeded", "attempt_id": bind["attempt_id"] })
+    );
     let reply = &bench.stub.all("POST /v1/messages")[1].body;
     assert_eq!((&reply["direction"], &reply["expects_reply"]), (&json!("outbound"), &json!(false)));
     assert_eq!(reply["text"], bench.stub.all("send")[0].body["text"]["body"]);
@@ -124,7 +130,9 @@ async fn every_step_that_failed_is_taken_up_by_the_next_delivery() {
 
 #[tokio::test]
 async fn what_cannot_be_bound_is_not_executed() {
-    for (code, replies) in [("already_bound", 0), ("target_mismatch", 1), ("confirmation_expired", 1)] {
+    let refusals =
+        [("already_bound", 0), ("target_mismatch", 1), ("confirmation_expired", 1), ("confirmation_required", 1)];
+    for (code, replies) in refusals {
         let (bench, _) = asked().await;
         bench.stub.log.lock().unwrap().clear();
         bench.stub.script(|script| {
@@ -132,6 +140,36 @@ async fn what_cannot_be_bound_is_not_executed() {
         });
         assert_eq!(bench.deliver(&text("wamid.yes", "sim")).await.status, StatusCode::OK, "{code}");
         assert_eq!((bench.stub.all("execute").len(), bench.stub.all("send").len()), (0, replies), "{code}");
+    }
+}
+
+#[tokio::test]
+async fn only_an_answer_that_says_so_is_leave_to_execute() {
+    let no_word = json!({ "context_ref": { "context_id": "ctx_1" } });
+    for (status, answer) in [(200, bound(false)), (201, bound(false)), (201, no_word)] {
+        let (bench, _) = asked().await;
+        bench.stub.script(|script| {
+            script.next.insert("commands", vec![(status, answer.clone())]);
+        });
+        let answered = bench.deliver(&text("wamid.yes", "sim")).await;
+        assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE, "{answer}: it is to be delivered again");
+        assert_eq!(bench.stub.all("execute").len(), 0, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_yes_that_was_taken_back_is_acknowledged_in_its_own_words() {
+    for (reason, words) in [
+        ("taken_back", "Combinado, não vou fazer nada."),
+        ("postponed", "Combinado, espero. Diga quando quiser continuar."),
+        ("nonce", "Certo, não fiz nada."),
+    ] {
+        let bench = Bench::new().await;
+        bench.stub.script(|script| {
+            script.verdicts.insert("wamid.1".to_owned(), json!({ "code": "declined", "reason": reason }));
+        });
+        bench.deliver(&text("wamid.1", "espera")).await;
+        assert_eq!(said(&bench.stub.all("send")[0]), words);
     }
 }
 

@@ -34,8 +34,10 @@ pub(crate) struct Script {
     pub(crate) verdicts: HashMap<String, Value>,
     /// By message id: status and code of a problem.
     pub(crate) problems: HashMap<String, (u16, &'static str)>,
-    /// By route (`confirmations`, `prompt-message`, `commands`, `results`): the next answers, before the usual one.
+    /// By route (`confirmations`, `prompt-message`, `commands`, `takeovers`, `results`): the next answers, before the usual one.
     pub(crate) next: HashMap<&'static str, Vec<(u16, Value)>>,
+    /// The commands whose execution is unknown.
+    pub(crate) unreported: Vec<Value>,
     known: HashSet<String>,
 }
 
@@ -94,9 +96,20 @@ impl Stub {
     }
 }
 
+/// What binding and taking over answer, as far as the webhook reads it.
+pub(crate) fn bound(execute: bool) -> Value {
+    json!({ "execute": execute, "context_ref": { "context_id": "ctx_1", "context_hash": "h" } })
+}
+
+/// A command whose execution is unknown, as far as the webhook reads it.
+pub(crate) fn unreported(command_id: &str, name: &str, attempt_id: &str) -> Value {
+    json!({ "command_id": command_id, "command_name": name, "idempotency_key": command_id,
+            "execution": { "state": "unknown", "attempt_id": attempt_id } })
+}
+
 /// A confirmed verdict for a command.
 pub(crate) fn confirmed(command_id: &str) -> Value {
-    json!({ "code": "confirmed", "reason": "nonce", "next": "bind", "confirmation": {
+    json!({ "code": "confirmed", "reason": "nonce", "next": "bind_command", "confirmation": {
         "confirmation_id": "conf_1", "command_id": command_id, "idempotency_key": command_id,
         "target_fingerprint": "fp", "bind_by": "2026-09-21T14:15:00Z" } })
 }
@@ -137,9 +150,11 @@ async fn answer(State(stub): State<Stub>, method: Method, uri: Uri, headers: Hea
             (StatusCode::CREATED, Json(asked)).into_response()
         }
         ("PUT", ["v1", "confirmations", "conf_1", "prompt-message"]) => StatusCode::NO_CONTENT.into_response(),
-        ("POST", ["v1", "contexts", "ctx_1", "commands"]) => {
-            let bound = json!({ "context_ref": { "context_id": "ctx_1", "context_hash": "h" } });
-            (StatusCode::CREATED, Json(bound)).into_response()
+        ("POST", ["v1", "contexts", "ctx_1", "commands"] | ["v1", "commands", _, "takeovers"]) => {
+            (StatusCode::CREATED, Json(bound(true))).into_response()
+        }
+        ("POST", ["v1", "commands", "query"]) => {
+            Json(json!({ "items": script.unreported, "next_cursor": null })).into_response()
         }
         ("POST", ["v1", "commands", _, "results"] | ["v1", "confirmations", "conf_1", "cancel"]) => {
             Json(json!({})).into_response()

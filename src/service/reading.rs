@@ -195,11 +195,11 @@ impl Service {
         caller.require(Scope::ContextRead)?;
         let now = self.now();
         let query = UnreportedQuery {
-            conversation_id: None,
             unknown_at: wanted.filter(|state| *state == ExecutionState::Unknown).map(|_| now),
             executing_at: wanted.filter(|state| *state == ExecutionState::Executing).map(|_| now),
             after,
             limit,
+            ..UnreportedQuery::default()
         };
         let mut page = self.store.unreported(&caller.tenant.tenant_id, &query).await?;
         for command in &mut page.items {

@@ -65,6 +65,10 @@ pub struct ApprovalQuery {
 pub struct UnreportedQuery {
     /// Of this conversation.
     pub conversation_id: Option<ConversationId>,
+    /// Of this context.
+    pub context_id: Option<ContextId>,
+    /// This one.
+    pub command_id: Option<CommandId>,
     /// Only those that are unknown at this instant already.
     pub unknown_at: Option<Timestamp>,
     /// Only those whose owner has time to report after this instant.

@@ -157,6 +157,7 @@ fn sentence(event: &Event, language: Language) -> Option<String> {
         Event::DecisionRefused { .. } => language.say(Say::DecisionRefused).to_owned(),
         Event::FrameCaptured { .. } => language.say(Say::FrameFrozen).to_owned(),
         Event::CommandBound { .. } => language.say(Say::Bound).to_owned(),
+        Event::CommandTakenOver { .. } => language.say(Say::TakenOver).to_owned(),
         Event::CommandRefused { reason, .. } => {
             language.fill(Say::BindRefused, &[language.pick(wording::bind_refusal(*reason))])
         }

@@ -159,16 +159,15 @@ impl Service {
     ) -> Result<Found, ServiceError> {
         let query = UnreportedQuery {
             conversation_id: request.conversation_id.clone(),
+            context_id: request.context_id.clone(),
+            command_id: request.command_id.clone(),
             limit: u32::try_from(LISTED).unwrap_or(MAX_PAGE),
             ..UnreportedQuery::default()
         };
         let page = self.store.unreported(&caller.tenant.tenant_id, &query).await?;
         let now = self.now();
-        let wanted = page.items.iter().filter(|command| {
-            request.context_id.as_ref().is_none_or(|id| *id == command.context_id)
-                && request.command_id.as_ref().is_none_or(|id| *id == command.command_id)
-        });
-        let shown: Vec<ExecutionShown> = wanted.map(|command| ExecutionShown::of(command, sight, now)).collect();
+        let shown: Vec<ExecutionShown> =
+            page.items.iter().map(|command| ExecutionShown::of(command, sight, now)).collect();
         let more = page.next.is_some();
         let text = telling::unreported(&shown, more, now, sight.language);
         let records = shown.len();

@@ -143,13 +143,13 @@ pub(super) fn unreported(commands: &[ExecutionShown], more: bool, now: Timestamp
     let count = if more { language.fill(Say::AtLeast, &[&count]) } else { count };
     draft.fill(Say::UnreportedList, &[&count]);
     for command in commands {
-        let name = command.name.as_str();
+        let (name, id) = (command.name.as_str(), command.command_id.as_str());
         let line = match command.execution {
             ExecutionState::Executing => {
-                language.fill(Say::ExecutingItem, &[name, &span(now.seconds_until(command.report_by))])
+                language.fill(Say::ExecutingItem, &[name, id, &span(now.seconds_until(command.report_by))])
             }
             ExecutionState::Unknown | ExecutionState::Reported => {
-                language.fill(Say::UnknownItem, &[name, &instant(command.report_by)])
+                language.fill(Say::UnknownItem, &[name, id, &instant(command.unknown_from)])
             }
         };
         draft.line(&line);

@@ -78,8 +78,10 @@ pub struct ExecutionShown {
     pub execution: ExecutionState,
     /// When it was bound.
     pub bound_at: Timestamp,
-    /// Until when its owner has to report, or since when nobody knows.
+    /// Until when its owner has, or had, to report.
     pub report_by: Timestamp,
+    /// Since when, or from when on, nobody knows whether it was executed.
+    pub unknown_from: Timestamp,
     /// How many attempts were replaced.
     pub replaced: usize,
     /// Its context.
@@ -100,6 +102,7 @@ impl ExecutionShown {
             execution: command.execution_state(now),
             bound_at: command.bound_at,
             report_by: command.execution.report_by,
+            unknown_from: command.unknown_from().unwrap_or(command.execution.report_by),
             replaced: command.execution.replaced.len(),
             context_id: full.then(|| command.context_id.clone()),
             attempt_id: full.then(|| command.attempt_id.clone()),

@@ -78,8 +78,8 @@ phrases! {
     BlockedItem: ["• {}: {}, since {}", "• {}: {}, desde {}", "• {}: {}, desde {}"];
     UnreportedList: ["*Without a result: {}*", "*Sin resultado: {}*", "*Sem resultado: {}*"];
     NothingUnreported: ["Every command has a result.", "Todos los comandos tienen resultado.", "Todos os comandos têm resultado."];
-    ExecutingItem: ["• {}: being executed, {} left to report", "• {}: en ejecución, quedan {} para informar", "• {}: em execução, restam {} para informar"];
-    UnknownItem: ["• {}: nobody knows whether it was executed, since {}", "• {}: no se sabe si se ejecutó, desde {}", "• {}: não se sabe se foi executado, desde {}"];
+    ExecutingItem: ["• {} ({}): being executed, {} left to report", "• {} ({}): en ejecución, quedan {} para informar", "• {} ({}): em execução, restam {} para informar"];
+    UnknownItem: ["• {} ({}): nobody knows whether it was executed, since {}", "• {} ({}): no se sabe si se ejecutó, desde {}", "• {} ({}): não se sabe se foi executado, desde {}"];
     AContext: ["a context", "un contexto", "um contexto"];
     AConfirmation: ["a confirmation", "una confirmación", "uma confirmação"];
     AnApproval: ["an approval", "una aprobación", "uma aprovação"];
@@ -166,6 +166,11 @@ phrases! {
         "The context was frozen and hashed for this command.",
         "El contexto se congeló y se firmó con un hash para este comando.",
         "O contexto foi congelado e recebeu um hash para este comando."
+    ];
+    TakenOver: [
+        "Another worker took the execution over, because its owner had not reported in time.",
+        "Otro proceso asumió la ejecución, porque su dueño no informó a tiempo.",
+        "Outro processo assumiu a execução, porque seu dono não informou a tempo."
     ];
     Bound: [
         "It was released: one attempt may execute it. What was demanded had been given.",

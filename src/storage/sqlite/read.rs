@@ -158,6 +158,8 @@ pub(super) async fn unreported(
         " AND conversation_id = ?",
         query.conversation_id.as_ref().map(crate::domain::id::ConversationId::as_str),
     );
+    search.text(" AND context_id = ?", query.context_id.as_ref().map(crate::domain::id::ContextId::as_str));
+    search.text(" AND command_id = ?", query.command_id.as_ref().map(crate::domain::id::CommandId::as_str));
     search.time(" AND unknown_from <= ?", query.unknown_at);
     search.time(" AND unknown_from > ?", query.executing_at);
     search.after(" AND (unknown_from, command_id) > (?, ?)", query.after.as_ref());

@@ -129,6 +129,13 @@ pub struct Execution {
     pub replaced: Vec<ReplacedAttempt>,
 }
 
+impl Execution {
+    /// Whether the command was bound before executions were recorded.
+    fn is_unrecorded(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field by reference")]
 fn is_zero(number: &usize) -> bool {
     *number == 0
@@ -148,7 +155,7 @@ pub struct CommandRecord {
     /// The one attempt that owns the execution.
     pub attempt_id: AttemptId,
     /// Since when, and until when it has to report. A command that was bound before this was recorded has no time left.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Execution::is_unrecorded")]
     pub execution: Execution,
     /// The context it was bound in.
     pub context_id: ContextId,
@@ -207,17 +214,18 @@ impl CommandRecord {
     /// What is known of its execution at `now`.
     #[must_use]
     pub fn execution_state(&self, now: Timestamp) -> ExecutionState {
-        match self.report().map(|report| report.outcome) {
-            None if now < self.execution.report_by => ExecutionState::Executing,
-            None | Some(Outcome::Unknown) => ExecutionState::Unknown,
-            Some(_) => ExecutionState::Reported,
+        match self.unknown_from() {
+            None => ExecutionState::Reported,
+            Some(unknown_from) if now < unknown_from => ExecutionState::Executing,
+            Some(_) => ExecutionState::Unknown,
         }
     }
 
     /// Whether this attempt is the one that may execute the command at `now`.
     #[must_use]
     pub fn may_execute(&self, attempt_id: &AttemptId, now: Timestamp) -> bool {
-        self.attempt_id == *attempt_id && self.execution_state(now) == ExecutionState::Executing
+        let executing = self.execution_state(now) == ExecutionState::Executing;
+        self.attempt_id == *attempt_id && executing && self.report().is_none()
     }
 
     /// The context that it was bound with.
@@ -244,16 +252,22 @@ impl CommandRecord {
     pub fn unknown_from(&self) -> Option<Timestamp> {
         match self.report() {
             None => Some(self.execution.report_by),
-            Some(report) if report.outcome == Outcome::Unknown => Some(report.at),
+            // The owner itself says that it does not know. Nobody else can end its time by saying so.
+            Some(report) if report.outcome == Outcome::Unknown => match &report.attempt_id {
+                Some(_) => Some(report.at),
+                None => Some(self.execution.report_by.max(report.at)),
+            },
             Some(_) => None,
         }
     }
 
     /// The report that counts for the execution: an end, whoever reported it, else the newest report since the present
-    /// attempt owns the execution.
+    /// attempt owns the execution that is not one of an attempt that was replaced.
     fn report(&self) -> Option<&CommandResult> {
         let ended = self.results.iter().rev().find(|result| result.outcome.is_terminal());
-        ended.or_else(|| self.results.get(self.execution.results_before..).and_then(<[CommandResult]>::last))
+        let since = self.results.get(self.execution.results_before..).unwrap_or_default();
+        let own = |result: &&CommandResult| result.attempt_id.as_ref().is_none_or(|id| *id == self.attempt_id);
+        ended.or_else(|| since.iter().rev().find(own))
     }
 
     /// Whether the fingerprint, made by an earlier version, says nothing about some of the target.

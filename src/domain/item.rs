@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::canonical::Digest;
 use super::id::{
-    AttemptId, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, ItemKind,
-    MessageId, PersonId, PrincipalId,
+    AttemptId, Channel, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId,
+    ItemKind, MessageId, PersonId, PrincipalId,
 };
 use super::policy::{ApprovalRule, CommandRules, PolicyRef};
 use super::time::Timestamp;
@@ -225,6 +225,9 @@ pub struct Prompt {
     /// The channel's id of the outbound message, once the send call returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
+    /// The channel account in which that id is unique, where it is not the default one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Channel>,
     /// When it was sent; with [`Prompt::message_id`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Timestamp>,
@@ -322,7 +325,16 @@ impl PendingItem {
         self.prompts.last()
     }
 
-    /// Whether a message id is one of its prompts.
+    /// Whether a message id of this channel account is one of its prompts.
+    #[must_use]
+    pub fn was_prompted_in(&self, channel: &Channel, message_id: &MessageId) -> bool {
+        let default = Channel::default();
+        self.prompts.iter().any(|prompt| {
+            prompt.message_id.as_ref() == Some(message_id) && prompt.channel.as_ref().unwrap_or(&default) == channel
+        })
+    }
+
+    /// Whether a message id is one of its prompts, in whichever channel.
     #[must_use]
     pub fn was_prompted_by(&self, message_id: &MessageId) -> bool {
         self.prompts.iter().any(|prompt| prompt.message_id.as_ref() == Some(message_id))

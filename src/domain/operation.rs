@@ -11,8 +11,8 @@ use super::context::{BlockedOn, CloseReason, ContextRecord};
 use super::event::{ReadRecord, StreamKey};
 use super::frame::CitedPack;
 use super::id::{
-    AttemptId, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId, MessageId,
-    PersonId, PrincipalId, RoleName,
+    AttemptId, Channel, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId,
+    MessageId, PersonId, PrincipalId, RoleName,
 };
 use super::item::PendingItem;
 use super::message::MessageEvent;
@@ -152,6 +152,8 @@ pub struct AttachPrompt {
     pub item_id: ItemId,
     /// The channel's id.
     pub message_id: MessageId,
+    /// The channel account in which the id is unique.
+    pub channel: Channel,
     /// The dedupe key of that id: a message that is known as something else is no prompt.
     pub message_key: Digest,
     /// When it was sent; the present if not said.

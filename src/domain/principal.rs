@@ -58,6 +58,28 @@ pub struct Alias {
     pub value: String,
 }
 
+impl Alias {
+    /// Whether two aliases are one external name. Telephone numbers are compared by their digits: one caller writes a
+    /// plus sign and another none.
+    fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.names(&other.value)
+    }
+
+    fn names(&self, value: &str) -> bool {
+        self.value == value || (self.kind == AliasKind::Phone && same_digits(&self.value, value))
+    }
+}
+
+/// Whether both are telephone numbers with the same digits.
+fn same_digits(one: &str, another: &str) -> bool {
+    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || matches!(c, '+' | ' ' | '-' | '(' | ')'));
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    is_number(one) && is_number(another) && digits(one).len() >= MIN_PHONE_DIGITS && digits(one) == digits(another)
+}
+
+/// The fewest digits of a telephone number that names somebody.
+const MIN_PHONE_DIGITS: usize = 7;
+
 /// An alias that no longer holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastAlias {
@@ -127,13 +149,20 @@ impl Identity<'_> {
     /// say that two people share the alias.
     #[must_use]
     pub fn is_same_person(&self, other: &Identity<'_>) -> bool {
-        if self.principal_id == other.principal_id {
+        if self.principal_id == other.principal_id || self.is_named_by(other) || other.is_named_by(self) {
             return true;
         }
         match (self.person_id, other.person_id) {
             (Some(one), Some(another)) => one == another,
-            _ => self.aliases.iter().any(|alias| other.aliases.contains(alias)),
+            _ => self.aliases.iter().any(|alias| other.aliases.iter().any(|held| held.is_same(alias))),
         }
+    }
+
+    /// Whether the other's person id, or an alias of the other, is this principal's own id: callers name people by what
+    /// they have.
+    fn is_named_by(&self, other: &Identity<'_>) -> bool {
+        let id = self.principal_id.as_str();
+        other.person_id.is_some_and(|person| person.as_str() == id) || other.aliases.iter().any(|alias| alias.names(id))
     }
 }
 
@@ -164,6 +193,8 @@ mod tests {
         let phone = |value: &str| vec![Alias { kind: AliasKind::Phone, value: value.to_owned() }];
         let (one, two) = (phone("+55 1"), phone("+55 2"));
         let (a, b, c) = (principal("a"), principal("b"), principal("c"));
+        let (number, plain, written) = (principal("5521990001111"), phone("5521990001111"), phone("+55 21 99000-1111"));
+        let of_a = PersonId::new("a").unwrap();
         let (ana, bia) = (PersonId::new("ana").unwrap(), PersonId::new("bia").unwrap());
         let who = |id, person, aliases| Identity { principal_id: id, person_id: person, aliases };
         for (people, first, second, what) in [
@@ -174,6 +205,9 @@ mod tests {
             (1, who(&a, Some(&ana), &one[..]), who(&b, None, &one[..]), "one phone, one known"),
             (2, who(&a, None, &one[..]), who(&b, None, &two[..]), "nothing in common"),
             (2, who(&a, None, &[]), who(&b, None, &[]), "nothing known"),
+            (1, who(&a, None, &[]), who(&b, Some(&of_a), &[]), "a person id that is the other principal"),
+            (1, who(&number, None, &[]), who(&b, None, &written[..]), "an id that is the other's number"),
+            (1, who(&a, None, &plain[..]), who(&b, None, &written[..]), "one number, with and without a plus"),
         ] {
             assert_eq!(count_people(&[first, second]), people, "{what}");
             assert_eq!(count_people(&[second, first]), people, "{what}, the other way round");

@@ -324,7 +324,7 @@ impl World {
         if let Some(question) = question {
             self.hear(&message.conversation_id, question.clone());
             if let LastQuestion::Item(item_id) = question {
-                let again = Prompt { message_id: None, sent_at: None, registered_at: at };
+                let again = Prompt { message_id: None, channel: None, sent_at: None, registered_at: at };
                 self.change_item(item_id, |item| item.prompts.push(again));
             }
         }

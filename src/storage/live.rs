@@ -139,7 +139,8 @@ impl LiveRow {
                 Self::expected(LiveTable::Items, item.item_id.as_str(), columns, item)
             }
             Row::Command(command) => {
-                let updated_at = command.results.last().map_or(command.bound_at, |result| result.at);
+                let reported_at = command.results.last().map_or(command.bound_at, |result| result.at);
+                let updated_at = reported_at.max(command.execution.since);
                 let columns = serde_json::json!({
                     "idempotency_key": command.idempotency_key, "context_id": command.context_id,
                     "conversation_id": command.conversation_id, "updated_at": updated_at.as_micros(),

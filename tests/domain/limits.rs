@@ -23,6 +23,7 @@ fn a_prompt_is_sent_after_it_was_registered_and_not_in_the_future() {
         Operation::AttachPrompt(AttachPrompt {
             item_id: asked.id.clone(),
             message_id: message_id("prompt.x"),
+            channel: crate::messages::channel(),
             message_key: message_key_of("prompt.x"),
             sent_at: Some(Timestamp::from_micros(micros)),
         })

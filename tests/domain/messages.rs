@@ -35,6 +35,10 @@ pub(crate) const ANA: &str = "ana";
 /// Where Ana writes.
 pub(crate) const HERE: &str = "conv-1";
 
+pub(crate) fn channel() -> Channel {
+    Channel::new(CHANNEL).unwrap()
+}
+
 /// A message in the making.
 #[derive(Debug, Clone)]
 pub(crate) struct Message(pub(crate) MessageEvent);

@@ -40,7 +40,11 @@ impl Dice {
 }
 
 const STEPS: usize = 125;
-const HISTORIES_PER_TEST: u64 = 1_600;
+
+/// How many histories each of the two tests plays. A long run plays more: see `.ci/README.md`.
+fn histories_per_test() -> u64 {
+    std::env::var("CSCP_TEST_HISTORIES").ok().and_then(|number| number.parse().ok()).unwrap_or(1_600)
+}
 
 /// How often each answer was given.
 type Tally = BTreeMap<String, usize>;
@@ -70,7 +74,7 @@ fn history(seed: u64, tally: &mut Tally) {
 
 fn histories(first: u64) -> Tally {
     let mut tally = Tally::new();
-    for seed in first..first + HISTORIES_PER_TEST {
+    for seed in first..first + histories_per_test() {
         let mut own = Tally::new();
         let run = std::panic::AssertUnwindSafe(|| history(seed, &mut own));
         if let Err(panic) = std::panic::catch_unwind(run) {
@@ -82,7 +86,7 @@ fn histories(first: u64) -> Tally {
         }
     }
     let decided: usize = tally.values().sum();
-    println!("random histories: {HISTORIES_PER_TEST} of {STEPS} steps, {decided} answers of {} kinds", tally.len());
+    println!("random histories: {} of {STEPS} steps, {decided} answers of {} kinds", histories_per_test(), tally.len());
     tally
 }
 

@@ -213,6 +213,7 @@ impl Actors {
         let operation = AttachPrompt {
             item_id: asked.id.clone(),
             message_id: message_id(&name),
+            channel: crate::messages::channel(),
             message_key: message_key_of(&name),
             sent_at,
         };

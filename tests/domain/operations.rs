@@ -78,6 +78,7 @@ pub(crate) fn attach(item: &ItemId, id: &str) -> Operation {
     Operation::AttachPrompt(AttachPrompt {
         item_id: item.clone(),
         message_id: message_id(id),
+        channel: crate::messages::channel(),
         message_key: message_key_of(id),
         sent_at: None,
     })

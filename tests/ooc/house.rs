@@ -203,6 +203,7 @@ impl House {
         let attach = AttachPrompt {
             item_id: item.item_id.clone(),
             message_id: prompt.clone(),
+            channel: Channel::new("whatsapp").unwrap(),
             message_key: Digest::from_bytes([0; 32]),
             sent_at: Some(self.now()),
         };

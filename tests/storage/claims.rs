@@ -165,6 +165,7 @@ async fn what_comes_between_locking_and_loading_is_decided_anew() {
         item_id,
         message_key: message_key(&house.tenant.key, &channel, &prompt),
         message_id: prompt,
+        channel,
         sent_at: None,
     };
     house.answer(Operation::AttachPrompt(attach)).await.unwrap();

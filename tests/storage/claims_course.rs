@@ -1,7 +1,7 @@
 //! What two conversations race for at once, one name at a time, and how it went.
 
 use cscp::domain::canonical::Digest;
-use cscp::domain::id::{AttemptId, ContextId, IdempotencyKey, ItemId, MessageId};
+use cscp::domain::id::{AttemptId, Channel, CommandName, ContextId, IdempotencyKey, ItemId, MessageId};
 use cscp::domain::item::ItemState;
 use cscp::domain::message::message_key;
 use cscp::domain::operation::{Answer, Ask, AskWhat, AttachPrompt, Bind, CommandSpec, Envelope, Operation};
@@ -119,7 +119,7 @@ impl Prize {
         let (item, operation, claim) = match self {
             Self::Binding { .. } => {
                 let (item, bind) = self.binding(house, &conversation, &context_id, number, side).await;
-                (Some(item), bind, None)
+                (item, bind, None)
             }
             Self::Prompt { of_two_kinds } => {
                 let target = json!({"order_id": "1"});
@@ -134,7 +134,8 @@ impl Prize {
                 let (item, _) = asked(house, &context_id, what).await;
                 let message_id = MessageId::new(name("wamid.prompt", number, side, true)).unwrap();
                 let message_key = key_of(house, message_id.as_str());
-                let attach = AttachPrompt { item_id: item.clone(), message_id, message_key, sent_at: None };
+                let channel = Channel::default();
+                let attach = AttachPrompt { item_id: item.clone(), message_id, channel, message_key, sent_at: None };
                 (Some(item), Operation::AttachPrompt(attach), None)
             }
             Self::Message { .. } => (None, self.message(house, &conversation, number, side), None),
@@ -146,7 +147,8 @@ impl Prize {
         Side { conversation, context_id, item, operation, claim }
     }
 
-    /// A binding of a command that was asked about and confirmed there.
+    /// A binding of a command that was asked about and confirmed there. A command that is asked for in one place is not
+    /// asked for in another one, so one that both sides bind is of a class that nobody is asked about.
     async fn binding(
         self,
         house: &House,
@@ -154,16 +156,22 @@ impl Prize {
         context_id: &ContextId,
         number: usize,
         side: usize,
-    ) -> (ItemId, Operation) {
+    ) -> (Option<ItemId>, Operation) {
         let Self::Binding { command, key, attempt } = self else { panic!("no binding") };
         let key = IdempotencyKey::new(name("key", number, side, key)).unwrap();
         let target = json!({"order_id": number});
-        let spec = CommandSpec { idempotency_key: key, ..House::spec(&name("c", number, side, command), target) };
-        let (item, button) = asked(house, context_id, AskWhat::Confirmation(spec.clone())).await;
-        let tap = json!({"button_id": button, "conversation_id": conversation});
-        let tap = house.message(&format!("wamid.tap.{number}.{side}"), &tap);
-        let turn = insist(house, &house.committer, &Operation::Ingest(Box::new(tap)), None).await.result.unwrap();
-        assert_eq!(code(&turn), "confirmed");
+        let mut spec = CommandSpec { idempotency_key: key, ..House::spec(&name("c", number, side, command), target) };
+        let item = if command {
+            spec.name = CommandName::new("order.status").unwrap();
+            None
+        } else {
+            let (item, button) = asked(house, context_id, AskWhat::Confirmation(spec.clone())).await;
+            let tap = json!({"button_id": button, "conversation_id": conversation});
+            let tap = house.message(&format!("wamid.tap.{number}.{side}"), &tap);
+            let turn = insist(house, &house.committer, &Operation::Ingest(Box::new(tap)), None).await.result.unwrap();
+            assert_eq!(code(&turn), "confirmed");
+            Some(item)
+        };
         let bind = Bind {
             context_id: context_id.clone(),
             attempt_id: AttemptId::new(name("a", number, side, attempt)).unwrap(),

@@ -149,7 +149,13 @@ async fn names_that_become_one_pseudonym_do_not_stop_an_erasure() {
         let (item_id, buttons) = house.ask(&context_id, &command).await;
         let message = house.message(&named, &json!({}));
         let message_key = message_key(&house.tenant.key, &message.channel, &message.message_id);
-        let attach = AttachPrompt { item_id, message_id: message.message_id, message_key, sent_at: None };
+        let attach = AttachPrompt {
+            item_id,
+            message_id: message.message_id,
+            channel: message.channel,
+            message_key,
+            sent_at: None,
+        };
         house.answer(Operation::AttachPrompt(attach)).await.unwrap();
         let mut tap = said("Yes");
         tap["button_id"] = json!(buttons[0]);

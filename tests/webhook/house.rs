@@ -26,7 +26,6 @@ use tower::ServiceExt;
 
 use crate::bench::{Answered, SECRET, TOKEN, signature};
 use crate::cscp::Cscp;
-use crate::journal::Journal;
 use crate::outside::{NotSent, NotTold, Orders, Sender, Sent};
 use crate::place::Place;
 use crate::server::App;
@@ -208,7 +207,7 @@ impl House {
                 sender: Arc::clone(&outside) as _,
                 orders: outside,
                 tasks: Tasks::default(),
-                journal: Journal::open(&self.journals.path().join(journal)).unwrap(),
+                journal: crate::journals::opened(&self.journals.path().join(journal)),
                 secret: SECRET.parse().unwrap(),
             },
         });

@@ -157,7 +157,7 @@ pub(super) fn judge_approval(named: &Named<'_>, approver_id: &PrincipalId) -> Ve
     }
 }
 
-/// The registered principal who may decide on this approval: no agent, holds every role that the rule names and,
+/// The registered principal who may decide on this approval: a person, holds every role that the rule names and,
 /// where the rule separates persons, is not the requester's own person, then or now.
 pub(super) fn entitled<'a>(world: &'a World, item: &PendingItem, approver_id: &PrincipalId) -> Option<&'a Principal> {
     let Question::Approval { rule, requester_person, .. } = &item.question else { return None };
@@ -166,8 +166,8 @@ pub(super) fn entitled<'a>(world: &'a World, item: &PendingItem, approver_id: &P
     let now = world.identity(&item.actor_id);
     let then = Identity { person_id: requester_person.as_ref(), ..now };
     let separate = !rule.separate_person || !(own.is_same_person(&then) || own.is_same_person(&now));
-    let proposes_only = approver.kind == PrincipalKind::Agent;
-    (!proposes_only && rule.roles().all(|role| approver.has_role(role)) && separate).then_some(approver)
+    let is_person = approver.kind == PrincipalKind::Person;
+    (is_person && rule.roles().all(|role| approver.has_role(role)) && separate).then_some(approver)
 }
 
 /// An item as it stands at present. Of an approval only the approvals count that are of different people who may approve

@@ -135,7 +135,7 @@ impl Turn<'_, '_> {
             identity_epoch: self.world.identity_epoch(&context.actor_id),
             asked_at: self.now,
             expires_at: self.now.plus_seconds(window),
-            prompts: vec![Prompt { message_id: None, sent_at: None, registered_at: self.now }],
+            prompts: vec![Prompt { message_id: None, channel: None, sent_at: None, registered_at: self.now }],
             nonce_digest: nonce_digest(nonce),
             prompt_digest: prompt.digest(&salt),
             prompt_salt: salt,

@@ -34,7 +34,7 @@ impl Turn<'_, '_> {
         }
         usable(&context)?;
         let message_ids = self.known_messages(&context, request)?;
-        let rules = self.rules_for(request, &context);
+        let rules = self.rules_for(request);
         let grants = match self.grants(request, &context, &rules) {
             Ok(grants) => grants,
             Err((reason, refusal)) => return self.refuse(&context, request, reason, refusal),
@@ -106,10 +106,13 @@ impl Turn<'_, '_> {
     }
 
     /// The stricter of what policy demands now and what it demanded when this command's questions were asked.
-    fn rules_for(&self, request: &Bind, context: &ContextRecord) -> CommandRules {
+    fn rules_for(&self, request: &Bind) -> CommandRules {
         let today = self.rules.policy.command(request.command.name.as_str(), request.command.raised_class);
-        let asked = items_of(self.world, context, request).filter_map(PendingItem::command);
+        // Wherever it was asked: a question in another context raised the class of this command as well.
+        let command_id = &request.command.command_id;
+        let asked = self.world.items.values().filter_map(PendingItem::command);
         asked
+            .filter(|command| command.command_id == *command_id)
             .filter(|command| command.name == request.command.name)
             .fold(today, |rules, command| rules.stricter(&command.rules))
     }

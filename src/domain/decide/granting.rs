@@ -60,8 +60,26 @@ impl Turn<'_, '_> {
         if self.world.identity_epoch(&item.actor_id) != item.identity_epoch {
             return Err(identity_changed());
         }
+        if self.was_refused_since(item) {
+            return Err(missing);
+        }
         agrees(request, item, rules, missing)?;
         Ok(item.clone())
+    }
+
+    /// Whether somebody said no to this command in another context after this question was asked.
+    fn was_refused_since(&self, item: &PendingItem) -> bool {
+        let command_id = item.command().map(|command| &command.command_id);
+        self.world.items.values().any(|other| {
+            let same = other.command().map(|command| &command.command_id) == command_id;
+            let refused_at = match &other.state {
+                ItemState::Refused { at, .. } | ItemState::Voided { at, reason: VoidReason::TakenBack, .. } => {
+                    Some(*at)
+                }
+                _ => None,
+            };
+            same && other.context_id != item.context_id && refused_at.is_some_and(|at| at >= item.asked_at)
+        })
     }
 
     /// An approval is checked again when it is spent: in time, of the same target, and by as many people as are

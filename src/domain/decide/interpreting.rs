@@ -104,7 +104,8 @@ impl Reader<'_> {
     }
 
     pub(super) fn quoted(&self) -> Option<&PendingItem> {
-        self.message.reply_to.as_ref().and_then(|id| self.world.item_by_prompt(id))
+        let id = self.message.reply_to.as_ref()?;
+        self.world.item_by_prompt(id).filter(|item| item.was_prompted_in(&self.message.channel, id))
     }
 
     /// The open question put to this actor in this conversation.

@@ -3,7 +3,7 @@
 use super::answering::is_enough;
 use super::{Turn, about_item};
 use crate::domain::event::{About, Event};
-use crate::domain::id::{ItemId, MessageId, PrincipalId};
+use crate::domain::id::{Channel, ItemId, MessageId, PrincipalId};
 use crate::domain::item::{ApprovalDecision, ItemState, PendingItem, Prompt, Question, VoidReason};
 use crate::domain::message::{Direction, MessageEvent};
 use crate::domain::operation::{Answer, AttachPrompt, Cancel};
@@ -147,7 +147,12 @@ impl Turn<'_, '_> {
         if sent_at.whole_seconds() < registered_at.whole_seconds() || sent_at > self.now {
             return Err(Refusal::PromptTimeImpossible);
         }
-        let prompt = Prompt { message_id: Some(request.message_id.clone()), sent_at: Some(sent_at), registered_at };
+        let prompt = Prompt {
+            message_id: Some(request.message_id.clone()),
+            channel: Some(request.channel.clone()).filter(|channel| *channel != Channel::default()),
+            sent_at: Some(sent_at),
+            registered_at,
+        };
         let about = About { message_ids: vec![request.message_id.clone()], ..about_item(&item) };
         self.record_in(
             &item.conversation_id,

@@ -18,7 +18,9 @@ impl Turn<'_, '_> {
     pub(super) fn record_result(&mut self, request: &RecordResult) -> Result<Answer, Refusal> {
         let command = self.world.commands.get(&request.command_id).cloned().ok_or(Refusal::CommandNotFound)?;
         self.expire_due(&command.conversation_id);
-        if command.results.len() >= MAX_RESULTS {
+        // The end is always recorded: what was done is not to be done again because it was reported on too often.
+        let ends = request.outcome.is_terminal() && !command.outcome().is_terminal();
+        if command.results.len() >= MAX_RESULTS && !ends {
             return Err(Refusal::TooManyResults);
         }
         // A late report of an attempt that was replaced is recorded too: it tells what may have been done twice.

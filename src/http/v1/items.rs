@@ -110,6 +110,7 @@ async fn attach(kind: ItemKind, call: Call, PathId(id): PathId, body: Body<Attac
         item_id: item_id(kind, &id)?,
         message_key: message_key(&call.caller.tenant.key, &channel, &body.typed.message_id),
         message_id: body.typed.message_id,
+        channel,
         sent_at: body.typed.sent_at,
     });
     item_reply(call.decide(operation, claim).await?)

@@ -56,11 +56,16 @@ async fn post(call: Call, PathId(id): PathId, body: Body<ResultWire>) -> Result<
     if wire.summary.as_ref().is_some_and(|text| text.chars().count() > MAX_SUMMARY) {
         return Err(Problem::invalid("/summary", format!("must be at most {MAX_SUMMARY} characters")));
     }
+    let unsaid = || {
+        let detail = "the status is a word of your own: say with outcome whether the command is done";
+        let listed = "must be in_progress, succeeded, failed, cancelled, compensated or unknown";
+        Problem::field("missing_field", detail, "/outcome", listed)
+    };
     let said = || Outcome::ALL.into_iter().find(|outcome| outcome.as_str() == wire.status);
     let operation = Operation::RecordResult(RecordResult {
         command_id: command_id(id)?,
         attempt_id: wire.attempt_id,
-        outcome: wire.outcome.or_else(said).unwrap_or(Outcome::Unknown),
+        outcome: wire.outcome.or_else(said).ok_or_else(unsaid)?,
         status: wire.status,
         summary: wire.summary,
         waiting_on: wire.waiting_on,

@@ -13,6 +13,8 @@ use crate::server::Server;
 
 /// Long enough for any lie to be told and shown; a run ends when its lie is found.
 const ENOUGH: u64 = 8_000;
+/// How often a lie is told that was not found.
+const TRIES: u32 = 3;
 /// So many lies are told at the same time.
 const AT_ONCE: usize = 3;
 
@@ -80,20 +82,25 @@ async fn every_lie_is_found_by_its_rule_and_the_truth_breaks_none() {
     let (honest, _) = played(server.base.clone(), key.clone(), HONEST, 3_000).await;
     assert!(honest.violations.is_empty(), "{:#?}", honest.violations);
     assert!(honest.executed > 10, "hardly anything was executed: {:#?}", honest.counts);
-    let mut waiting: Vec<Lie> = all_lies();
-    waiting.retain(|lie| setting("CSCP_TEST_LIE").is_none_or(|only| lie.name.contains(&only)));
+    let mut waiting: Vec<(Lie, u32)> = all_lies().into_iter().map(|lie| (lie, 1)).collect();
+    waiting.retain(|(lie, _)| setting("CSCP_TEST_LIE").is_none_or(|only| lie.name.contains(&only)));
     let mut telling = tokio::task::JoinSet::new();
     let (mut missed, mut told) = (Vec::new(), 0);
     loop {
         while telling.len() < AT_ONCE
-            && let Some(lie) = waiting.pop()
+            && let Some((lie, tries)) = waiting.pop()
         {
             let (server, key) = (server.base.clone(), key.clone());
-            telling.spawn(async move { (lie, played(server, key, lie, ENOUGH).await) });
+            telling.spawn(async move { (lie, tries, played(server, key, lie, ENOUGH * u64::from(tries)).await) });
         }
         let Some(played) = telling.join_next().await else { break };
-        let (lie, (outcome, lies)) = played.unwrap();
+        let (lie, tries, (outcome, lies)) = played.unwrap();
         let found = found(&outcome);
+        // What a lie has to meet is left to chance: on a busy machine it is told once more, and longer.
+        if !found.contains(&lie.rule) && tries < TRIES {
+            waiting.push((lie, tries + 1));
+            continue;
+        }
         if !found.contains(&lie.rule) {
             missed.push(format!(
                 "{} ({lies} times): {} was not broken, but {found:?}; {:#?}",

@@ -221,6 +221,15 @@ pub enum Event {
         /// Whose.
         decision: ApprovalDecision,
     },
+    /// Somebody who may answer an open item said "wait" or the like: an earlier yes that arrives later does not count.
+    ItemObjected {
+        /// Which.
+        item_id: ItemId,
+        /// Who.
+        actor_id: PrincipalId,
+        /// When it was sent.
+        sent_at: Timestamp,
+    },
     /// An item reached another state.
     ItemSettled {
         /// Which.

@@ -235,6 +235,18 @@ pub struct Prompt {
     pub registered_at: Timestamp,
 }
 
+/// Somebody's words against answering yes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// Whose.
+    pub actor_id: PrincipalId,
+    /// When the newest of them were sent.
+    pub sent_at: Timestamp,
+}
+
+/// How many people's words against it an item remembers.
+pub const MAX_STOPPED: usize = 16;
+
 /// A question the system has asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PendingItem {
@@ -267,6 +279,10 @@ pub struct PendingItem {
     pub prompt_salt: Digest,
     /// Ordinary messages that came instead of an answer.
     pub unrelated_messages: u32,
+    /// Who said "wait" or the like while it was open, and when that was sent: an earlier yes that arrives later does not
+    /// count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stopped: Vec<Stopped>,
     /// The caller's correlation id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<CorrelationId>,
@@ -317,6 +333,23 @@ impl PendingItem {
             Question::Approval { .. } | Question::Confirmation { .. } | Question::Disambiguation { .. } => false,
         };
         said_yes || approved
+    }
+
+    /// Whether this person said something against answering yes, in the same second as `sent_at` or later.
+    #[must_use]
+    pub fn was_stopped_after(&self, actor_id: &PrincipalId, sent_at: Timestamp) -> bool {
+        let later = |stopped: &Stopped| stopped.sent_at.whole_seconds() >= sent_at.whole_seconds();
+        self.stopped.iter().any(|stopped| stopped.actor_id == *actor_id && later(stopped))
+    }
+
+    /// Remembers such words, those that were sent last of each person.
+    pub(super) fn remember_stopped(&mut self, actor_id: &PrincipalId, sent_at: Timestamp) {
+        let before = self.stopped.iter().position(|stopped| stopped.actor_id == *actor_id);
+        let earlier = before.map(|at| self.stopped.remove(at).sent_at);
+        let sent_at = earlier.map_or(sent_at, |earlier| earlier.max(sent_at));
+        self.stopped.push(Stopped { actor_id: actor_id.clone(), sent_at });
+        let excess = self.stopped.len().saturating_sub(MAX_STOPPED);
+        self.stopped.drain(..excess);
     }
 
     /// The newest time it was put.

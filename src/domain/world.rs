@@ -176,6 +176,9 @@ impl World {
             Event::ApprovalGiven { item_id, decision } => {
                 self.change_item(item_id, |item| add_approval(item, decision));
             }
+            Event::ItemObjected { item_id, actor_id, sent_at } => {
+                self.change_item(item_id, |item| item.remember_stopped(actor_id, *sent_at));
+            }
             Event::ItemSettled { item_id, state, decision } => {
                 self.apply_settled(item_id, state, decision.as_ref(), at);
             }

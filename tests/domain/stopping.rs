@@ -130,24 +130,21 @@ impl Cell {
         }
         let says = match self.form {
             Form::OurNo | Form::DeletesYes | Form::EditsYes => return true,
-            Form::DeletesOther | Form::ForeignTap(_) => return false,
-            Form::Text(says) | Form::Voice(says) | Form::Caption(says) | Form::Reaction(says) => says,
+            Form::DeletesOther => return false,
+            Form::Text(says)
+            | Form::Voice(says)
+            | Form::Caption(says)
+            | Form::Reaction(says)
+            | Form::ForeignTap(says) => says,
         };
-        let names_another = self.quote == Quote::OpenQuestion && (self.asks_actor() || self.asks_others());
         // A plain no that the open question takes is its answer, and stops nothing else.
-        let answers_another = self.beside == Beside::MildQuestion
-            && self.form == Form::Text(Says::No)
-            && self.quote == Quote::Nothing
-            && !self.forwarded;
-        says.stops() && !names_another && !answers_another
-    }
-
-    fn asks_actor(self) -> bool {
-        matches!(self.beside, Beside::MildQuestion | Beside::StrictQuestion | Beside::Choice)
-    }
-
-    fn asks_others(self) -> bool {
-        self.beside == Beside::Approval
+        let taken = match self.beside {
+            Beside::MildQuestion => matches!(self.quote, Quote::Nothing | Quote::OpenQuestion),
+            Beside::StrictQuestion => self.quote == Quote::OpenQuestion,
+            Beside::Nothing | Beside::Choice | Beside::Approval => false,
+        };
+        let answers_another = taken && self.form == Form::Text(Says::No) && !self.forwarded;
+        says.stops() && !answers_another
     }
 }
 

@@ -140,6 +140,7 @@ impl Turn<'_, '_> {
             prompt_digest: prompt.digest(&salt),
             prompt_salt: salt,
             unrelated_messages: 0,
+            stopped: Vec::new(),
             correlation_id: request.correlation_id.clone().or_else(|| context.trace.correlation_id.clone()),
             policy,
         }

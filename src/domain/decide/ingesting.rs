@@ -1,7 +1,7 @@
 //! The turn: one message in, one verdict out.
 
 use super::answering::entitled;
-use super::{Turn, about_context, at_present, interpret};
+use super::{Turn, about_context, about_item, at_present, interpret};
 use crate::domain::canonical::Digest;
 use crate::domain::context::{ContextRecord, State};
 use crate::domain::event::{About, Event, LastQuestion, StreamKey};
@@ -72,19 +72,23 @@ impl Turn<'_, '_> {
         };
         self.record_message(message, context_id.as_ref(), event);
         self.answer_item(message, &verdict, read.option, &read.taken_back);
+        self.remember_objections(message, &read.stopped_before);
         if let Some(item_id) = passed_by {
             self.give_up(&item_id);
         }
         self.turn_answer(message, verdict, context_id.as_ref(), false)
     }
 
-    /// An answer by a message that its sender deleted or edited before it arrived here binds to nothing.
+    /// A yes binds to nothing for certain that its sender deleted or edited before it arrived here, or that arrived after
+    /// words against it which were sent later.
     fn unless_withdrawn(&self, message: &MessageEvent, key: Digest, verdict: Verdict) -> Verdict {
         let starts = matches!(verdict.code, VerdictCode::Confirmed | VerdictCode::Selected | VerdictCode::Approved);
         let conversation = self.world.conversations.get(&message.conversation_id);
         let withdrawn = conversation.is_some_and(|conversation| conversation.withdrawn.contains(&key));
+        let item = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id));
+        let stopped = item.is_some_and(|item| item.was_stopped_after(&message.actor_id, message.sent_at));
         match &verdict.item_id {
-            Some(item_id) if starts && withdrawn => {
+            Some(item_id) if starts && (withdrawn || stopped) => {
                 Verdict::about(VerdictCode::Ambiguous, Reason::TakenBack, Next::AskAgain, item_id)
             }
             _ => verdict,
@@ -95,6 +99,20 @@ impl Turn<'_, '_> {
     fn withdraws_unknown(&self, message: &MessageEvent) -> Option<Digest> {
         let key = message_key(&self.world.tenant_key, &message.channel, message.withdrawn_id()?);
         (!self.world.messages.contains_key(&key)).then_some(key)
+    }
+
+    /// What the message says against answering an item that is still open.
+    fn remember_objections(&mut self, message: &MessageEvent, item_ids: &[ItemId]) {
+        for item_id in item_ids {
+            let Some(item) = self.world.items.get(item_id).filter(|item| item.is_open()).cloned() else { continue };
+            let about = About { message_ids: vec![message.message_id.clone()], ..about_item(&item) };
+            let event = Event::ItemObjected {
+                item_id: item_id.clone(),
+                actor_id: message.actor_id.clone(),
+                sent_at: message.sent_at,
+            };
+            self.record_in(&item.conversation_id, about, event);
+        }
     }
 
     fn record_message(&mut self, message: &MessageEvent, context_id: Option<&ContextId>, event: Event) {

@@ -26,6 +26,8 @@ pub struct Interpretation {
     pub option: Option<u32>,
     /// The given answers that it takes back before they are bound, the newest first.
     pub taken_back: Vec<ItemId>,
+    /// The open items that it would have stopped if their yes had come before it.
+    pub stopped_before: Vec<ItemId>,
 }
 
 /// What an inbound message means, in a world where everything due has been written down.
@@ -37,11 +39,12 @@ pub fn interpret(world: &World, message: &MessageEvent, rules: &Rules<'_>, now: 
         _ => message.text.as_deref().unwrap_or(""),
     };
     let reading = rules.lexicon.read(text);
+    let stopped_before = reader.stopped_before(text);
     if let Some((verdict, taken_back)) = reader.taken_back(text, &reading) {
-        return Interpretation { reading, verdict, option: None, taken_back };
+        return Interpretation { reading, verdict, option: None, taken_back, stopped_before };
     }
     let (verdict, option) = reader.verdict(text, &reading);
-    Interpretation { reading, verdict, option, taken_back: Vec::new() }
+    Interpretation { reading, verdict, option, taken_back: Vec::new(), stopped_before }
 }
 
 pub(super) struct Reader<'a> {

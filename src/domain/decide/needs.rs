@@ -92,18 +92,18 @@ fn ingest_needs(message: &MessageEvent, key_of: impl Fn(&MessageId) -> Digest) -
     if news {
         streams.push(StreamKey::Principal(message.actor_id.clone()));
     }
-    // A tap that quotes another question names two, hence neither for certain: the quoted one is looked at as well.
-    let (named, seen) = match (message.direction, tapped) {
-        (Direction::Outbound, _) => (asked_again, None),
-        (Direction::Inbound, _) if news => (None, None),
-        (Direction::Inbound, Some(tapped)) => (Some(tapped), quoted),
-        (Direction::Inbound, None) => (quoted, None),
+    // A tap that quotes another question names two, hence neither for certain; and it may stop either.
+    let named: Vec<ItemRef> = match message.direction {
+        Direction::Outbound => asked_again.into_iter().collect(),
+        Direction::Inbound if news => Vec::new(),
+        Direction::Inbound => tapped.into_iter().chain(quoted).collect(),
     };
-    let answered = withdrawn.map(ItemRef::AnsweredBy);
+    // So may the own message be that somebody quotes to take it back.
+    let quoted_own = message.reply_to.as_ref().filter(|_| message.direction == Direction::Inbound).map(&key_of);
+    let answered = withdrawn.or(quoted_own).map(ItemRef::AnsweredBy);
     Needs {
         streams,
-        items: answered.or(named).into_iter().collect(),
-        seen: seen.into_iter().collect(),
+        items: named.into_iter().chain(answered).collect(),
         messages: std::iter::once(key_of(&message.message_id)).chain(withdrawn).collect(),
         principals: vec![message.actor_id.clone()],
         ..Needs::default()

@@ -19,20 +19,16 @@ impl Reader<'_> {
     /// What the message takes back, the newest first; none if it takes nothing back.
     pub(super) fn taken_back(&self, text: &str, reading: &Reading) -> Option<TakenBack> {
         match self.message.kind {
-            MessageKind::System | MessageKind::Unsupported => None,
+            MessageKind::System => None,
+            MessageKind::Revoke if self.message.reply_to.is_none() => self.everything_given(Reason::TakenBack),
             MessageKind::Revoke => self.by_withdrawn_message(),
-            MessageKind::Edit => self.by_withdrawn_message().or_else(|| self.by_bare_words(text, reading)),
-            // A button with an id answers the question that it belongs to, whatever its label says.
-            MessageKind::Interactive | MessageKind::Button
-                if self.message.button_id.as_deref().is_some_and(|id| id != text) =>
-            {
-                self.by_our_no()
+            MessageKind::Edit => self.by_withdrawn_message().or_else(|| self.by_words(text, reading)),
+            MessageKind::Interactive | MessageKind::Button => self.by_our_no().or_else(|| self.by_words(text, reading)),
+            MessageKind::Reaction if self.is_other_reaction(reading) => {
+                self.by_removed_reaction().or_else(|| self.by_words(text, reading))
             }
-            MessageKind::Reaction if text.is_empty() => self.by_removed_reaction(),
             MessageKind::Text
             | MessageKind::Reaction
-            | MessageKind::Interactive
-            | MessageKind::Button
             | MessageKind::Audio
             | MessageKind::Image
             | MessageKind::Video
@@ -41,8 +37,29 @@ impl Reader<'_> {
             | MessageKind::Location
             | MessageKind::Contacts
             | MessageKind::Order
-            | MessageKind::Flow => self.by_words(text, reading),
+            | MessageKind::Flow
+            | MessageKind::Unsupported => self.by_words(text, reading),
         }
+    }
+
+    /// The open items that this message would have stopped if their yes had come before it: a yes that was sent earlier
+    /// and arrives later binds to nothing for certain.
+    pub(super) fn stopped_before(&self, text: &str) -> Vec<ItemId> {
+        let removed = self.message.kind == MessageKind::Reaction && text.is_empty();
+        let stops = match self.message.kind {
+            MessageKind::System => false,
+            MessageKind::Revoke => self.message.reply_to.is_none(),
+            _ => removed || self.withdrawal(text).is_some(),
+        };
+        if !stops {
+            return Vec::new();
+        }
+        let quoted = self.quoted().map(|item| &item.item_id);
+        let meant = |item: &&PendingItem| match &item.question {
+            Question::Approval { .. } => quoted == Some(&item.item_id),
+            Question::Confirmation { .. } | Question::Disambiguation { .. } => self.gave(item, None),
+        };
+        self.world.items.values().filter(|item| item.is_open()).filter(meant).map(|item| item.item_id.clone()).collect()
     }
 
     /// The message that gave the answer was deleted or edited by whoever wrote it.
@@ -66,35 +83,53 @@ impl Reader<'_> {
         taking_back(takes.then_some(item).into_iter().collect(), Reason::TakenBack)
     }
 
-    /// A reaction that may have said yes was removed.
+    /// Whether a reaction is no yes: there is one a message, so it takes the place of a yes, or takes it away.
+    fn is_other_reaction(&self, reading: &Reading) -> bool {
+        self.rules.policy.pack().answers.reactions && !matches!(reading, Reading::Affirmative { .. })
+    }
+
+    /// A reaction that may have said yes is gone.
     fn by_removed_reaction(&self) -> Option<TakenBack> {
-        let item = self.quoted().filter(|_| self.rules.policy.pack().answers.reactions)?;
+        let item = self.quoted()?;
         let waits = self.waits_to_be_bound(item) && self.gave(item, None);
-        taking_back(waits.then_some(item).into_iter().collect(), Reason::TakenBack)
+        let said_no = matches!(item.question, Question::Approval { .. }) && !self.is_removal();
+        taking_back((waits && !said_no).then_some(item).into_iter().collect(), Reason::TakenBack)
     }
 
+    fn is_removal(&self) -> bool {
+        self.message.text.as_deref().unwrap_or("").is_empty()
+    }
+
+    /// Words stop what they quote, or else everything that this person agreed to here and that waits to be bound,
+    /// whatever else they quote. A plain no that answers another question is its answer, and stops nothing else.
     fn by_words(&self, text: &str, reading: &Reading) -> Option<TakenBack> {
-        let Some(item) = self.quoted() else { return self.by_bare_words(text, reading) };
         let reason = self.withdrawal(text)?;
-        // A plain no to an approval rejects it, for which the approver needs to be entitled and nothing more.
-        let rejects = matches!((&item.question, reading), (Question::Approval { .. }, Reading::Negative { .. }));
-        let takes = self.waits_to_be_bound(item) && self.gave(item, None) && !rejects;
-        taking_back(takes.then_some(item).into_iter().collect(), reason)
-    }
-
-    /// Words that name no question stop everything that this person agreed to here and that waits to be bound. A plain
-    /// no that answers the open question is its answer and stops nothing else.
-    fn by_bare_words(&self, text: &str, reading: &Reading) -> Option<TakenBack> {
-        let reason = self.withdrawal(text)?;
-        if matches!(reading, Reading::Negative { .. }) && self.verdict(text, reading).0.code == VerdictCode::Declined {
+        if self.verdict(text, reading).0.code.is_acceptance() {
             return None;
         }
-        let given = |item: &&PendingItem| {
-            matches!(item.question, Question::Confirmation { .. })
-                && self.waits_to_be_bound(item)
-                && self.gave(item, None)
+        let own = self.message.reply_to.as_ref();
+        let named = self.world.items.values().filter(|item| {
+            let quoted =
+                own.is_some_and(|id| item.was_prompted_in(&self.message.channel, id) || item.was_granted_by(id));
+            quoted && self.was_given(item)
+        });
+        taking_back(named.collect(), reason).or_else(|| self.everything_given(reason))
+    }
+
+    /// Everything that this person agreed to in this conversation.
+    fn everything_given(&self, reason: Reason) -> Option<TakenBack> {
+        let here = |item: &&PendingItem| item.conversation_id == self.message.conversation_id && self.was_given(item);
+        taking_back(self.world.items.values().filter(here).collect(), reason)
+    }
+
+    /// Whether an answer of this writer stands: a yes that waits to be bound, or one of several approvals.
+    fn was_given(&self, item: &PendingItem) -> bool {
+        let stands = match &item.question {
+            Question::Confirmation { .. } => self.waits_to_be_bound(item),
+            Question::Approval { .. } => item.is_open() || self.waits_to_be_bound(item),
+            Question::Disambiguation { .. } => false,
         };
-        taking_back(self.world.items.values().filter(given).collect(), reason)
+        stands && self.gave(item, None)
     }
 
     fn withdrawal(&self, text: &str) -> Option<Reason> {

@@ -40,6 +40,11 @@ impl Event {
             },
             Self::PromptAttached { .. } => "prompt.attached",
             Self::ApprovalGiven { .. } => "approval.given",
+            Self::ItemObjected { item_id, .. } => match item_id.kind() {
+                ItemKind::Confirmation => "confirmation.objected",
+                ItemKind::Approval => "approval.objected",
+                ItemKind::Disambiguation => "disambiguation.objected",
+            },
             Self::ItemSettled { item_id, state, .. } => settled_type(item_id.kind(), state),
             Self::DecisionRefused { .. } => "approval.decision_refused",
             Self::FrameCaptured { .. } => "context.frame_captured",

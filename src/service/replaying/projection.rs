@@ -262,6 +262,7 @@ fn lacks(world: &World, event: &Event) -> bool {
         Event::MessageRegistered { question: Some(LastQuestion::Item(item_id)), .. }
         | Event::PromptAttached { item_id, .. }
         | Event::ApprovalGiven { item_id, .. }
+        | Event::ItemObjected { item_id, .. }
         | Event::ItemSettled { item_id, .. } => !items.contains_key(item_id),
         Event::ItemAsked { item, .. } => !contexts.contains_key(&item.context_id),
         Event::CommandBound { command } => !contexts.contains_key(&command.context_id),

@@ -228,6 +228,9 @@ pub(in crate::service) fn event_word(kind: &str) -> Option<Words> {
         "prompt.attached" => ["question sent", "pregunta enviada", "pergunta enviada"],
         "confirmation.requested" => ["confirmation asked for", "confirmación pedida", "confirmação pedida"],
         "confirmation.accepted" => ["confirmed", "confirmado", "confirmado"],
+        "confirmation.objected" | "approval.objected" | "disambiguation.objected" => {
+            ["words against it", "palabras en contra", "palavras contra"]
+        }
         "confirmation.declined" => ["declined", "rechazado", "recusado"],
         "confirmation.revoked" => ["confirmation taken back", "confirmación retirada", "confirmação retirada"],
         "confirmation.spent" => ["confirmation used", "confirmación usada", "confirmação usada"],

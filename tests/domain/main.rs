@@ -19,6 +19,7 @@ mod messages;
 mod model;
 mod model_steps;
 mod operations;
+mod outside;
 mod stopping;
 mod targets;
 mod yes_cells;

@@ -1,0 +1,150 @@
+//! What was found from outside, as cases of their classes.
+
+use cscp::domain::command::Outcome;
+use cscp::domain::id::AttemptId;
+use cscp::domain::item::{ItemState, VoidReason};
+use cscp::domain::operation::{Answer, AskWhat, Operation};
+use cscp::domain::policy::SafetyClass;
+use cscp::domain::time::Timestamp;
+use cscp::domain::verdict::{Reason, VerdictCode};
+
+use crate::harness::{SECOND, Stage, expect};
+use crate::house::Pack;
+use crate::operations::{ask, bind, op, result, spec, take_over, target};
+
+fn at(stage: &Stage, seconds: i64) -> Timestamp {
+    Timestamp::from_micros(stage.now + seconds * SECOND)
+}
+
+/// A stop that was sent after the yes and arrives before it.
+#[test]
+fn a_stop_counts_in_whatever_order_it_arrives() {
+    for words in ["espera", "wait", "mudei de ideia", "errei, não era esse", "no, it should be 100"] {
+        for quotes in [false, true] {
+            let mut stage = Stage::new(Pack::House);
+            let context_id = stage.greet();
+            let asked = stage.confirm(&context_id, "c-1", "order.cancel");
+            stage.wait(5);
+            let (earlier, later) = (at(&stage, -3), at(&stage, -1));
+            let mut stop = stage.text(words).sent(later);
+            if quotes {
+                stop = stop.quoting(&asked.prompt);
+            }
+            stage.done(&stop.op());
+            let yes = stage.tap(&asked.yes()).sent(earlier).op();
+            expect(&stage.verdict(&yes), VerdictCode::Ambiguous, Reason::TakenBack);
+            assert!(stage.item(&asked.id).is_open());
+            // A yes that was sent after the stop counts.
+            stage.wait(2);
+            let yes = stage.tap(&asked.yes()).op();
+            assert_eq!(stage.verdict(&yes).code, VerdictCode::Confirmed, "{words}");
+        }
+    }
+}
+
+/// One of two who approve takes it back while the other one has not answered.
+#[test]
+fn a_partial_approval_is_taken_back() {
+    for (words, own) in [("wait", false), ("no", true), ("mudei de ideia", true)] {
+        let mut stage = Stage::new(Pack::House);
+        stage.put("boss", &["approver"], Some("p-boss"));
+        stage.put("chief", &["approver"], Some("p-chief"));
+        let context_id = stage.greet();
+        let asked = stage.approval(&context_id, "c-1", "wire.big");
+        stage.wait(2);
+        let tap = stage.tap(&asked.yes()).of("boss").in_conversation("conv-b");
+        let given = tap.0.message_id.to_string();
+        assert_eq!(stage.verdict(&tap.op()).code, VerdictCode::Approved);
+        stage.wait(2);
+        let quoted = if own { given } else { asked.prompt.clone() };
+        let stop = stage.text(words).of("boss").in_conversation("conv-b").quoting(&quoted).op();
+        assert_eq!(stage.verdict(&stop).code, VerdictCode::Rejected, "{words}");
+        assert!(!stage.item(&asked.id).is_open(), "{words}");
+    }
+}
+
+/// A question raised the class of its command; in another context it is raised all the same.
+#[test]
+fn a_raised_class_counts_in_every_context() {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    let mut raised = spec("c-1", "order.status", target());
+    raised.raised_class = Some(SafetyClass::S3);
+    let asked = stage.prompted(ask(&context_id, AskWhat::Confirmation(raised)));
+    stage.wait(2);
+    let no = stage.tap(&asked.no()).op();
+    assert_eq!(stage.verdict(&no).code, VerdictCode::Declined);
+    let hello = stage.text("hello there").in_conversation("conv-2").op();
+    let Answer::Turn { context: Some(other), .. } = stage.done(&hello) else { panic!("no context") };
+    let elsewhere = bind(&other.context_id, spec("c-1", "order.status", target()), "a-1");
+    assert_eq!(stage.refused(&op(elsewhere)).code(), "confirmation_required");
+}
+
+/// What a replaced attempt says late does not end the time of the one who owns the execution.
+#[test]
+fn a_replaced_attempt_ends_nobodys_time() {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    let command = || spec("c-1", "order.status", target());
+    stage.done(&op(bind(&context_id, command(), "first")));
+    stage.wait(301);
+    stage.done(&take_over(command(), "second", "first"));
+    let attempt = |name: &str| Some(AttemptId::new(name).unwrap());
+    let mut late = result("c-1", Outcome::Unknown, None);
+    late.attempt_id = attempt("first");
+    stage.done(&Operation::RecordResult(late));
+    assert_eq!(stage.refused(&take_over(command(), "third", "second")).code(), "execution_not_unknown");
+    // Neither does somebody who names no attempt; the owner itself may give up.
+    stage.done(&Operation::RecordResult(result("c-1", Outcome::Unknown, None)));
+    assert_eq!(stage.refused(&take_over(command(), "third", "second")).code(), "execution_not_unknown");
+    let mut own = result("c-1", Outcome::Unknown, None);
+    own.attempt_id = attempt("second");
+    stage.done(&Operation::RecordResult(own));
+    let Answer::Bound { execute: true, .. } = stage.done(&take_over(command(), "third", "second")) else {
+        panic!("not taken over")
+    };
+}
+
+/// The end of a command is recorded however often it was reported on before.
+#[test]
+fn the_end_is_always_recorded() {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    stage.done(&op(bind(&context_id, spec("c-1", "order.status", target()), "first")));
+    for _ in 0..64 {
+        stage.done(&Operation::RecordResult(result("c-1", Outcome::InProgress, None)));
+    }
+    let more = Operation::RecordResult(result("c-1", Outcome::InProgress, None));
+    assert_eq!(stage.refused(&more).code(), "too_many_results");
+    stage.done(&Operation::RecordResult(result("c-1", Outcome::Succeeded, None)));
+    assert_eq!(
+        stage.refused(&Operation::RecordResult(result("c-1", Outcome::Failed, None))).code(),
+        "too_many_results"
+    );
+    let taken = stage.refused(&take_over(spec("c-1", "order.status", target()), "second", "first"));
+    assert_eq!(taken.code(), "execution_not_unknown");
+}
+
+/// A prompt of one channel is not what somebody quotes in another one.
+#[test]
+fn a_quote_counts_in_the_channel_of_its_prompt() {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    let asked = stage.confirm(&context_id, "c-1", "order.cancel");
+    stage.wait(2);
+    let mut yes = stage.text("yes").quoting(&asked.prompt);
+    yes.0.channel = cscp::domain::id::Channel::new("line-2").unwrap();
+    assert_eq!(stage.verdict(&yes.op()).code, VerdictCode::Ambiguous);
+    assert!(stage.item(&asked.id).is_open());
+}
+
+/// A deletion that does not say of what.
+#[test]
+fn a_deletion_without_a_reference_stops_what_waits() {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    let asked = stage.confirmed(&context_id, "c-1", "order.cancel");
+    let deletion = stage.message(cscp::domain::message::MessageKind::Revoke).op();
+    expect(&stage.verdict(&deletion), VerdictCode::Declined, Reason::TakenBack);
+    assert!(matches!(stage.item(&asked.id).state, ItemState::Voided { reason: VoidReason::TakenBack, .. }));
+}

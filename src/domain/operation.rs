@@ -125,12 +125,10 @@ pub struct ChangeSlots {
 
 /// What a caller may ask of the lifecycle directly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each variant says it")]
 pub enum Move {
-    /// Block.
     Block(BlockedOn),
-    /// Unblock.
     Unblock,
-    /// Close.
     Close(CloseReason),
 }
 

@@ -144,8 +144,14 @@ async fn what_was_reported_as_unknown_is_taken_over_too() {
     let house = House::new().await;
     let client = house.handler("a").await;
     let bound = Bound::new(&house, &client).await;
+    let unsaid = json!({"status": "TIMED_OUT"});
+    client.post_unchecked(&bound.of_command("/results"), &unsaid).await.problem(422, "missing_field");
+    // Whoever names no attempt ends nobody's time, and the owner does not execute any more.
     let timed_out = json!({"status": "TIMED_OUT", "outcome": "unknown"});
     client.post(&bound.of_command("/results"), timed_out).await.expect(201);
+    says(&bound.again(&client).await, 200, false, "executing");
+    let by_owner = json!({"status": "TIMED_OUT", "outcome": "unknown", "attempt_id": bound.binding["attempt_id"]});
+    client.post(&bound.of_command("/results"), by_owner).await.expect(201);
     says(&bound.again(&client).await, 200, false, "unknown");
     let taken = bound.take_over(&client, &bound.binding["attempt_id"], |_| {}).await;
     says(&taken, 201, true, "executing");

@@ -32,7 +32,7 @@ async fn talks(house: &House, client: &Client) {
     let bound = client.ask("POST", &format!("/v1/contexts/{context}/commands")).valid(&binding).send().await;
     let command = bound.expect(201).text("/command_id");
     let results = format!("/v1/commands/{command}/results");
-    client.post(&results, json!({"status": "running"})).await.expect(201);
+    client.post(&results, json!({"status": "running", "outcome": "in_progress"})).await.expect(201);
     house.wait(5);
     client.post(&results, json!({"status": "succeeded", "close_context": true})).await.expect(201);
 

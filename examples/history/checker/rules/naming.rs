@@ -9,6 +9,9 @@ use super::Finding;
 /// The verdicts that decide something.
 const DECIDES: &[&str] = &["confirmed", "declined", "selected", "approved", "rejected"];
 
+/// The reasons with which a yes is taken back.
+const STOPS: &[&str] = &["taken_back", "postponed"];
+
 fn deciding<'f, 'a>(facts: &'f Facts<'a>) -> impl Iterator<Item = &'f Judged<'a>> {
     facts.judged.iter().filter(|judged| DECIDES.contains(&judged.verdict.code.as_str()))
 }
@@ -18,10 +21,12 @@ pub(super) fn names_its_item(facts: &Facts<'_>) -> Vec<Finding> {
     for judged in deciding(facts) {
         let item = judged.item();
         let (message, own) = (&judged.said.message_id, judged.record);
-        if judged.said.taps.as_ref().is_some_and(|tapped| tapped != item) {
+        // Words against a yes stop whatever this person agreed to here, even where they quote another question.
+        let stops = STOPS.contains(&judged.verdict.reason.as_str());
+        if !stops && judged.said.taps.as_ref().is_some_and(|tapped| tapped != item) {
             findings.push(Finding::new(message, [own]));
         }
-        let quoted = judged.said.reply_to.as_deref().filter(|_| !judged.said.undoes);
+        let quoted = judged.said.reply_to.as_deref().filter(|_| !stops && !judged.said.undoes);
         for (shown, attached) in quoted.and_then(|quoted| facts.attached.get(quoted)).into_iter().flatten() {
             // Known before the message was sent: then it was the only question that it can have quoted.
             if *shown != item && attached.end < judged.window.since {

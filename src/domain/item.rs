@@ -107,6 +107,9 @@ pub enum Question {
         title_key: Digest,
         /// Whether a bare number or title may choose.
         bare_answers: bool,
+        /// Numbers of options that stand in the title of another option: typed alone they may mean either.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unclear_numbers: Vec<u32>,
     },
 }
 

@@ -7,6 +7,7 @@ use cscp::domain::operation::{Answer, AskWhat, Operation};
 use cscp::domain::policy::SafetyClass;
 use cscp::domain::time::Timestamp;
 use cscp::domain::verdict::{Reason, VerdictCode};
+use serde_json::json;
 
 use crate::harness::{SECOND, Stage, expect};
 use crate::house::Pack;
@@ -147,4 +148,34 @@ fn a_deletion_without_a_reference_stops_what_waits() {
     let deletion = stage.message(cscp::domain::message::MessageKind::Revoke).op();
     expect(&stage.verdict(&deletion), VerdictCode::Declined, Reason::TakenBack);
     assert!(matches!(stage.item(&asked.id).state, ItemState::Voided { reason: VoidReason::TakenBack, .. }));
+}
+
+/// A number that stands in the title of another option picks nothing; the title and the button do.
+#[test]
+fn a_number_in_another_title_picks_nothing() {
+    for (titles, typed) in [
+        (["3 parcelas", "2 parcelas", "12 parcelas"], "3"),
+        (["Mesa 3", "Mesa 1", "Mesa 2"], "3"),
+        (["2x R$ 50", "1x R$ 100", "outra"], "1"),
+        (["Pedido 2", "Pedido 1", "outro"], "opção 2"),
+    ] {
+        let mut stage = Stage::new(Pack::House);
+        let context_id = stage.greet();
+        let options = titles.map(|title| (title.to_owned(), json!(title))).to_vec();
+        let asked = stage.prompted(ask(&context_id, AskWhat::Disambiguation(options)));
+        stage.wait(2);
+        let number = stage.text(typed).op();
+        assert_ne!(stage.verdict(&number).code, VerdictCode::Selected, "{typed} of {titles:?}");
+        let title = stage.text(titles[0]).op();
+        assert_eq!(stage.verdict(&title).code, VerdictCode::Selected, "{titles:?}");
+        assert!(!stage.item(&asked.id).is_open());
+    }
+    // Where the titles count as the places do, a number is clear.
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    let options = ["1x", "2x", "3x"].map(|title| (title.to_owned(), json!(title))).to_vec();
+    stage.prompted(ask(&context_id, AskWhat::Disambiguation(options)));
+    stage.wait(2);
+    let number = stage.text("2").op();
+    assert_eq!(stage.verdict(&number).code, VerdictCode::Selected);
 }

@@ -183,8 +183,9 @@ impl Turn<'_, '_> {
                 let pack = self.rules.policy.pack();
                 let (window, bare_answers) = (pack.disambiguation.ttl_seconds, pack.answers.disambiguation_bare);
                 let title_key = self.ids.secret();
+                let unclear_numbers = unclear_numbers(options);
                 let options = self.choices(options, &title_key, context)?;
-                Ok((Question::Disambiguation { options, title_key, bare_answers }, window))
+                Ok((Question::Disambiguation { options, title_key, bare_answers, unclear_numbers }, window))
             }
         }
     }
@@ -239,6 +240,22 @@ impl Turn<'_, '_> {
         }
         Ok(choices)
     }
+}
+
+/// Numbers of options that stand in the title of another one: of "3 parcelas" and "2 parcelas" a typed "2" may mean the
+/// second option or the one that is called so.
+fn unclear_numbers(options: &[(String, Value)]) -> Vec<u32> {
+    let mut unclear = Vec::new();
+    for (position, (title, _)) in (1_u32..).zip(options) {
+        let title = normalise(title);
+        let numbers = title.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse::<u32>().ok());
+        let others =
+            numbers.filter(|number| *number != position && usize::try_from(*number).is_ok_and(|n| n <= options.len()));
+        unclear.extend(others.filter(|number| *number > 0));
+    }
+    unclear.sort_unstable();
+    unclear.dedup();
+    unclear
 }
 
 /// Digest of a normalised option title.

@@ -366,7 +366,7 @@ pub(super) fn too_late(world: &World, item: &PendingItem) -> Judged {
 
 /// The option that a whole text picks: its number, or its title as shown.
 fn option_of(item: &PendingItem, text: &str, rules: &Rules<'_>) -> Option<u8> {
-    let Question::Disambiguation { options, title_key, .. } = &item.question else { return None };
+    let Question::Disambiguation { options, title_key, unclear_numbers, .. } = &item.question else { return None };
     // "Conta corrente?" asks, and "~conta corrente~" takes back.
     if !is_plain(text) {
         return None;
@@ -376,6 +376,7 @@ fn option_of(item: &PendingItem, text: &str, rules: &Rules<'_>) -> Option<u8> {
         .iter()
         .position(|option| option.title_digest.same(&digest))
         .and_then(|index| u32::try_from(index + 1).ok());
-    let number = by_title.or_else(|| rules.lexicon.read_option(text))?;
+    let by_number = || rules.lexicon.read_option(text).filter(|number| !unclear_numbers.contains(number));
+    let number = by_title.or_else(by_number)?;
     u8::try_from(number).ok().filter(|number| usize::from(*number) <= options.len() && *number > 0)
 }

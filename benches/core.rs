@@ -141,7 +141,8 @@ fn ask(context_id: &ContextId) -> Operation {
 
 fn attach(item_id: ItemId) -> Operation {
     let message_id = MessageId::new("wamid.out").unwrap();
-    Operation::AttachPrompt(AttachPrompt { item_id, message_id, message_key: Digest::ZERO, sent_at: None })
+    let channel = Channel::new("whatsapp").unwrap();
+    Operation::AttachPrompt(AttachPrompt { item_id, message_id, channel, message_key: Digest::ZERO, sent_at: None })
 }
 
 fn bind(context_id: &ContextId) -> Operation {

@@ -42,6 +42,7 @@ impl Dice {
 const STEPS: usize = 125;
 
 /// How many histories each of the two tests plays. A long run plays more: see `.ci/README.md`.
+#[expect(clippy::disallowed_methods, reason = "how long a test plays is no setting of the server")]
 fn histories_per_test() -> u64 {
     std::env::var("CSCP_TEST_HISTORIES").ok().and_then(|number| number.parse().ok()).unwrap_or(1_600)
 }

@@ -25,9 +25,9 @@ impl World {
             70..80 => self.after_binding(now),
             80..86 => self.again(),
             86..89 => self.reused_id(now),
-            89..92 => vec![self.change_slots(&context)],
-            92..94 => vec![self.move_on(&context)],
-            94..97 => self.read(),
+            89..91 => vec![self.change_slots(&context)],
+            91 => vec![self.move_on(&context)],
+            92..95 => self.read(),
             _ if self.promises.make(Promise::Execution) => vec![bodies::executions(false, None)],
             _ => vec![self.hello(place, now)],
         };
@@ -96,8 +96,8 @@ impl World {
                 let call = bodies::cancel(&question.id);
                 vec![self.claimed(call)]
             }
-            (Step::Granted, 0..60) | (Step::Ended, 0..35) => self.bind(&question, now),
-            (Step::Granted, 60..85) => vec![self.take_back(&question, now)],
+            (Step::Granted, 0..70) | (Step::Ended, 0..25) => self.bind(&question, now),
+            (Step::Granted, 70..88) => vec![self.take_back(&question, now)],
             _ => self.answer(&question, now),
         }
     }
@@ -330,13 +330,16 @@ impl World {
 
     fn change_slots(&mut self, context: &Context) -> Call {
         let note = self.fresh("note");
-        let patch = if self.percent(30) { json!({"active_target": note}) } else { json!({"active_intent": note}) };
+        let patch = if self.percent(15) { json!({"active_target": note}) } else { json!({"active_intent": note}) };
         let call = bodies::slots(&context.id, context.revision, &patch);
         self.claimed(call)
     }
 
     fn move_on(&mut self, context: &Context) -> Call {
-        let action = self.one(&["block", "unblock", "unblock", "unblock", "close"]).copied().unwrap_or_default();
+        let action = self
+            .one(&["block", "unblock", "unblock", "unblock", "unblock", "unblock", "close"])
+            .copied()
+            .unwrap_or_default();
         let call = bodies::transition(&context.id, action);
         self.claimed(call)
     }

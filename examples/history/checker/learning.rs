@@ -178,7 +178,7 @@ impl World {
             return vec![self.say(&twin, true, now)];
         }
         match (question.kind, question.spec.clone()) {
-            (Kind::Confirmation, _) if message.is_some() && self.percent(45) => self.bind(&question, now),
+            (Kind::Confirmation, _) if message.is_some() && self.percent(65) => self.bind(&question, now),
             (Kind::Approval, Some(spec)) if self.percent(80) => {
                 let context = Context { place: question.place, id: question.context, revision: 0 };
                 vec![self.ask(&context, &spec, Some(Kind::Confirmation))]

@@ -23,7 +23,7 @@ const ASKED_EACH: u64 = 3;
 /// So many commands are asked about at once.
 const AT_ONCE: u64 = 6;
 /// Of so many questions one is gone on with.
-const DRAWS: usize = 5;
+const DRAWS: usize = 12;
 /// Of a hundred commands so many need no approval, where the tenant's rules know both kinds.
 const PLAIN: u64 = 60;
 

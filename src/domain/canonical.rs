@@ -130,6 +130,8 @@ pub enum Purpose {
     Statement,
     /// Whom an erasure or a hold is about, under a secret of its own.
     Subject,
+    /// The id or the idempotency key of a command.
+    CommandName,
 }
 
 impl Purpose {
@@ -152,6 +154,7 @@ impl Purpose {
             Self::Pack => b"cscp.pack.v1",
             Self::Statement => b"cscp.statement.v1",
             Self::Subject => b"cscp.subject.v1",
+            Self::CommandName => b"cscp.command-name.v1",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::canonical::Digest;
+use super::canonical::{Digest, Purpose, keyed};
 use super::frame::{CitedPack, FrameRef};
 use super::id::{
     AttemptId, CommandId, CommandName, ContextFrameId, ContextId, ConversationId, CorrelationId, IdempotencyKey,
@@ -59,6 +59,15 @@ impl Outcome {
             Self::InProgress | Self::Unknown => false,
         }
     }
+}
+
+/// The two names that a command has in its tenant, its id and its idempotency key, as keyed digests. A name that was bound
+/// once is never bound again: its digest stays when the command is erased, and tells nothing to whoever lacks the key.
+#[must_use]
+pub fn names(tenant_key: &Digest, command_id: &CommandId, idempotency_key: &IdempotencyKey) -> [Digest; 2] {
+    let name =
+        |kind: &str, name: &str| keyed(tenant_key, Purpose::CommandName, format!("{kind}\u{0}{name}").as_bytes());
+    [name("command_id", command_id.as_str()), name("idempotency_key", idempotency_key.as_str())]
 }
 
 /// One report of how a command stands.

@@ -86,6 +86,8 @@ pub enum BindRefusal {
     CommandConflict,
     /// Its idempotency key belongs to another command.
     IdempotencyKeyTaken,
+    /// It was bound before, and erased since.
+    CommandErased,
     /// Its attempt belongs to another command.
     AttemptReused,
     /// No confirmation that counts.

@@ -390,6 +390,9 @@ pub struct Needs {
     pub lock_command: bool,
     /// A command to load by its idempotency key.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// The names of a command, as [`super::command::names`] gives them: locked, so that one operation at a time decides
+    /// what becomes of them, and looked up among those of erased commands.
+    pub names: Vec<Digest>,
     /// An attempt to look up: which command it was made for.
     pub attempt: Option<AttemptId>,
     /// Messages to load, by dedupe key.

@@ -99,6 +99,11 @@ pub enum Refusal {
     CommandBound { execution: ExecutionState, outcome: Outcome },
     #[error("this idempotency_key belongs to another command that was bound; use a new key for a new command")]
     IdempotencyKeyBound,
+    #[error(
+        "a command with this command_id or idempotency_key was bound before, and its record has been erased since; do not \
+         execute it; a new command needs a new command_id and a new idempotency_key"
+    )]
+    CommandErased,
     #[error("this command is being asked for in another context; wait for that question, cancel it, or use a new id")]
     CommandAskedElsewhere { item_id: ItemId },
     #[error(

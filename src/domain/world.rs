@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::canonical::Digest;
-use super::command::{CommandRecord, CommandResult, Execution, ReplacedAttempt};
+use super::command::{CommandRecord, CommandResult, Execution, ReplacedAttempt, names};
 use super::context::ContextRecord;
 use super::event::{Event, LastQuestion};
 use super::frame::ContextFrame;
 use super::id::{
-    AttemptId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, MessageId, PrincipalId, TenantId,
+    AttemptId, CommandId, ContextFrameId, ContextId, ConversationId, IdempotencyKey, ItemId, MessageId, PrincipalId,
+    TenantId,
 };
 use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt, Question};
 use super::message::MessageRecord;
@@ -64,6 +65,8 @@ pub struct World {
     pub items: BTreeMap<ItemId, PendingItem>,
     /// Commands named by id or idempotency key.
     pub commands: BTreeMap<CommandId, CommandRecord>,
+    /// Names of commands that were bound and erased since, see [`super::command::names`].
+    pub spent_names: BTreeSet<Digest>,
     /// Attempts named, and the command that each was made for.
     pub attempts: BTreeMap<AttemptId, CommandId>,
     /// Messages named, by dedupe key.
@@ -89,6 +92,7 @@ impl World {
             contexts: BTreeMap::new(),
             items: BTreeMap::new(),
             commands: BTreeMap::new(),
+            spent_names: BTreeSet::new(),
             attempts: BTreeMap::new(),
             messages: BTreeMap::new(),
             erased_messages: BTreeSet::new(),
@@ -123,6 +127,13 @@ impl World {
             person_id: principal.and_then(|principal| principal.person_id.as_ref()),
             aliases: principal.map_or(&[], |principal| &principal.aliases),
         }
+    }
+
+    /// Whether a command with this id or this idempotency key was bound before and has been erased since.
+    #[must_use]
+    pub fn was_bound_and_erased(&self, command_id: &CommandId, idempotency_key: &IdempotencyKey) -> bool {
+        !self.spent_names.is_empty()
+            && names(&self.tenant_key, command_id, idempotency_key).iter().any(|name| self.spent_names.contains(name))
     }
 
     /// The item that a button's nonce names.

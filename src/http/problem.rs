@@ -231,6 +231,7 @@ fn status_of(refusal: &Refusal) -> StatusCode {
         | Refusal::AlreadyBound { .. }
         | Refusal::CommandBound { .. }
         | Refusal::IdempotencyKeyBound
+        | Refusal::CommandErased
         | Refusal::CommandAskedElsewhere { .. }
         | Refusal::ExecutionNotUnknown { .. }
         | Refusal::AlreadyTakenOver

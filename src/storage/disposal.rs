@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use serde::Deserialize;
 
-use super::{Locking, Row, SpaceRowKind, StorageError, Store, Transaction, Want, Writes, rows};
+use super::{Locking, Row, SpaceRowKind, StorageError, Store, Tenant, Transaction, Want, Writes, rows};
 use crate::domain::canonical::Digest;
+use crate::domain::command::names;
 use crate::domain::disposal::{DisposalEvent, ErasedRange};
 use crate::domain::event::{About, Recorded, StreamKey};
 use crate::domain::id::{
-    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, Entropy, Ids, ItemId, PrincipalId, SpaceId,
-    StreamId, TenantId,
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, Entropy, IdempotencyKey, Ids, ItemId,
+    PrincipalId, SpaceId, StreamId, TenantId,
 };
 use crate::domain::message::MessageRecord;
 use crate::domain::operation::Needs;
@@ -42,7 +43,7 @@ pub struct Disposal {
     pub contexts: Vec<ContextId>,
     /// Pending items, with their prompts and nonces.
     pub items: Vec<ItemId>,
-    /// Commands, with their attempts.
+    /// Commands, with their attempts. Their names stay as keyed digests.
     pub commands: Vec<CommandId>,
     /// Frames. The payload of the entry that captured a frame has to go with it: an entry whose frame is gone does not
     /// verify.
@@ -67,20 +68,32 @@ pub struct Disposal {
 
 impl Disposal {
     /// Rows that are named by one text or digest, with the word for their kind.
-    pub(in crate::storage) fn named(&self) -> [(&'static str, Vec<&str>); 9] {
+    pub(in crate::storage) fn named(&self) -> [(&'static str, Vec<&str>); 8] {
         [
             // Prompts are found by their items and attempts by their commands, so they go first.
             ("prompts", self.items.iter().map(ItemId::as_str).collect()),
             ("attempts", self.commands.iter().map(CommandId::as_str).collect()),
             ("contexts", self.contexts.iter().map(ContextId::as_str).collect()),
             ("items", self.items.iter().map(ItemId::as_str).collect()),
-            ("commands", self.commands.iter().map(CommandId::as_str).collect()),
             ("frames", self.frames.iter().map(ContextFrameId::as_str).collect()),
             ("conversations", self.conversations.iter().map(ConversationId::as_str).collect()),
             ("streams", self.streams.iter().map(StreamId::as_str).collect()),
             ("principals", self.principals.iter().map(PrincipalId::as_str).collect()),
         ]
     }
+}
+
+/// The names that stay of a command that goes.
+pub(in crate::storage) fn spent_names(
+    tenant_key: &Digest,
+    command_id: String,
+    idempotency_key: String,
+) -> Result<[Digest; 2], StorageError> {
+    let foreign =
+        |error: &dyn std::fmt::Display| StorageError::Inconsistent { table: "commands", what: error.to_string() };
+    let command_id = CommandId::new(command_id).map_err(|error| foreign(&error))?;
+    let idempotency_key = IdempotencyKey::new(idempotency_key).map_err(|error| foreign(&error))?;
+    Ok(names(tenant_key, &command_id, &idempotency_key))
 }
 
 /// A message as it is stored: as it was kept, or what is left of it.
@@ -162,7 +175,7 @@ pub trait DisposalStore: Send + Sync {
 /// rolls it back.
 pub struct Disposing {
     transaction: Box<dyn Transaction>,
-    tenant_id: TenantId,
+    tenant: Tenant,
     locked: BTreeSet<StreamKey>,
     heads: BTreeMap<StreamKey, StreamHead>,
     rows: Vec<Row>,
@@ -181,16 +194,16 @@ impl Disposing {
     /// Fails with [`StorageError::Contended`] where another process holds one of them for too long.
     pub async fn begin(
         store: &dyn Store,
-        tenant_id: &TenantId,
+        tenant: &Tenant,
         streams: impl IntoIterator<Item = StreamKey> + Send,
     ) -> Result<Self, StorageError> {
-        Self::begin_with(store, tenant_id, streams, Vec::new()).await
+        Self::begin_with(store, tenant, streams, Vec::new()).await
     }
 
     /// The same, with rows that are named loaded under the locks: see [`Self::rows`].
     pub async fn begin_with(
         store: &dyn Store,
-        tenant_id: &TenantId,
+        tenant: &Tenant,
         streams: impl IntoIterator<Item = StreamKey> + Send,
         named: Vec<Needs>,
     ) -> Result<Self, StorageError> {
@@ -198,7 +211,7 @@ impl Disposing {
         locked.insert(StreamKey::Disposal);
         let mut transaction = store.begin().await?;
         let needs = Needs { streams: locked.iter().cloned().collect(), ..Needs::default() };
-        let want = |needs| Want { tenant_id: tenant_id.clone(), needs, claim: None, space: None };
+        let want = |needs| Want { tenant_id: tenant.tenant_id.clone(), needs, claim: None, space: None };
         let wants: Vec<Want> = std::iter::once(needs).chain(named).map(want).collect();
         let loaded = transaction.load(&wants, Locking::Wait).await?;
         if loaded.streams.iter().any(Option::is_none) {
@@ -210,7 +223,7 @@ impl Disposing {
         let last = heads.values().filter_map(|head| head.at).max();
         let now = transaction.now().await?;
         let now = last.map_or(now, |last| last.max(now));
-        Ok(Self { transaction, tenant_id: tenant_id.clone(), locked, heads, rows, now, writes: Writes::default() })
+        Ok(Self { transaction, tenant: tenant.clone(), locked, heads, rows, now, writes: Writes::default() })
     }
 
     /// The present, under the locks.
@@ -238,7 +251,7 @@ impl Disposing {
 
     /// What must not be erased. No hold comes or goes before this transaction ends.
     pub async fn held(&mut self) -> Result<HoldSet, StorageError> {
-        self.transaction.held(&self.tenant_id).await
+        self.transaction.held(&self.tenant.tenant_id).await
     }
 
     /// For what else has to be read or done under the locks.
@@ -248,14 +261,14 @@ impl Disposing {
 
     /// Erases; says how many rows of each kind were there. What is to be recorded is up to the caller.
     pub async fn erase(&mut self, disposal: &Disposal) -> Result<Counts, StorageError> {
-        self.transaction.dispose(&self.tenant_id, disposal).await
+        self.transaction.dispose(&self.tenant, disposal).await
     }
 
     /// Writes a row that is erased here anew, without a name, when this is committed; with it what leads to it. It stays
     /// away if another row has what stands in the place of the name.
     pub fn rewrite(&mut self, row: Row) {
         let leading = rows::leading_to(&row);
-        let rows = std::iter::once(row).chain(leading).map(|row| (self.tenant_id.clone(), row));
+        let rows = std::iter::once(row).chain(leading).map(|row| (self.tenant.tenant_id.clone(), row));
         self.writes.rewritten.extend(rows);
     }
 
@@ -274,11 +287,11 @@ impl Disposing {
         let mut ids = Ids::new(self.now, entropy);
         let head = self.heads.entry(StreamKey::Disposal).or_insert_with(|| {
             let stream_id = ids.stream();
-            self.writes.new_streams.push((self.tenant_id.clone(), StreamKey::Disposal, stream_id.clone()));
+            self.writes.new_streams.push((self.tenant.tenant_id.clone(), StreamKey::Disposal, stream_id.clone()));
             StreamHead::new(stream_id)
         });
         let recorded = Recorded { stream: StreamKey::Disposal, about: About::default(), event };
-        let appended = append(head, &self.tenant_id, &recorded, policy, self.now, &mut ids);
+        let appended = append(head, &self.tenant.tenant_id, &recorded, policy, self.now, &mut ids);
         let written = (appended.entry.header.artifact_id.clone(), appended.entry.entry_hash);
         self.writes.entries.push(appended);
         written
@@ -287,11 +300,11 @@ impl Disposing {
     /// Writes and commits. After an error nobody knows whether it did: erasing again does no harm.
     pub async fn commit(mut self) -> Result<(), StorageError> {
         if let Some(head) = self.heads.get(&StreamKey::Disposal).filter(|_| !self.writes.entries.is_empty()) {
-            self.writes.heads.push((self.tenant_id.clone(), StreamKey::Disposal, head.clone()));
+            self.writes.heads.push((self.tenant.tenant_id.clone(), StreamKey::Disposal, head.clone()));
         }
         // A lock on a name that nothing is recorded under must not leave the name behind.
         let unused: Vec<StreamKey> = self.locked.iter().filter(|key| !self.heads.contains_key(*key)).cloned().collect();
-        self.transaction.forget_names(&self.tenant_id, &unused).await?;
+        self.transaction.forget_names(&self.tenant.tenant_id, &unused).await?;
         self.transaction.write(&self.writes).await?;
         self.transaction.commit().await
     }

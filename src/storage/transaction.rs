@@ -2,17 +2,17 @@
 
 use async_trait::async_trait;
 
-use super::{Counts, Disposal, HoldSet, Kept, SpaceRow, SpaceRowKind, StorageError, StoredClaim};
+use super::{Counts, Disposal, HoldSet, Kept, SpaceRow, SpaceRowKind, StorageError, StoredClaim, Tenant};
 use crate::domain::canonical::Digest;
-use crate::domain::command::CommandRecord;
+use crate::domain::command::{CommandRecord, names};
 use crate::domain::context::ContextRecord;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{
     ArtifactId, AttemptId, CommandId, ConversationId, ItemId, MessageId, PrincipalId, SpaceId, StreamId, TenantId,
 };
 use crate::domain::item::PendingItem;
-use crate::domain::message::MessageRecord;
-use crate::domain::operation::Needs;
+use crate::domain::message::{MessageRecord, message_key};
+use crate::domain::operation::{Needs, Operation};
 use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
 use crate::domain::world::{Conversation, StoredFrame};
@@ -48,6 +48,18 @@ pub struct Want {
     pub claim: Option<Digest>,
     /// The fact space to load, with its stream.
     pub space: Option<(SpaceId, SpaceNeeds)>,
+}
+
+impl Want {
+    /// What an operation of a tenant wants.
+    #[must_use]
+    pub fn of(tenant: &Tenant, operation: &Operation) -> Self {
+        let mut needs = operation.needs(|channel, message_id| message_key(&tenant.key, channel, message_id));
+        if let (Some(command_id), Some(idempotency_key)) = (&needs.command, &needs.idempotency_key) {
+            needs.names = names(&tenant.key, command_id, idempotency_key).to_vec();
+        }
+        Self { tenant_id: tenant.tenant_id.clone(), needs, claim: None, space: None }
+    }
 }
 
 /// What of one fact space is loaded.
@@ -97,6 +109,8 @@ pub struct Loaded {
     pub rows: Vec<(TenantId, Row)>,
     /// Idempotency rows.
     pub claims: Vec<(TenantId, Digest, StoredClaim)>,
+    /// Names of commands that were bound and erased since.
+    pub spent_names: Vec<(TenantId, Digest)>,
 }
 
 /// What a batch writes, all in one transaction.
@@ -170,8 +184,8 @@ pub trait Transaction: Send {
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError>;
 
     /// Erases rows and payloads; says how many of each kind were there. Before anything is written, and only of streams
-    /// that are held.
-    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError>;
+    /// that are held. Of commands their names stay, see [`crate::domain::command::names`].
+    async fn dispose(&mut self, tenant: &Tenant, disposal: &Disposal) -> Result<Counts, StorageError>;
 
     /// Writes what an erasure or a hold leaves behind, beside the streams.
     async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError>;

@@ -3,7 +3,7 @@
 use cscp::domain::operation::CredentialKind;
 use serde_json::json;
 
-use crate::house::House;
+use crate::house::{House, ask, bind};
 
 const DAY: i64 = 86_400;
 
@@ -56,5 +56,10 @@ async fn what_went_is_not_found_and_the_evidence_of_it_is() {
     // Somebody who comes back after all that begins anew.
     let hello = house.message("conv", "hello there");
     let back = client.post("/v1/messages", hello).await.expect(200);
-    assert!(back.text("/context/context_id") != context, "{:?}", back.body);
+    let later = back.text("/context/context_id");
+    assert!(later != context, "{:?}", back.body);
+    // What was bound once is never bound again, though nothing else is known of it any more.
+    client.post(&format!("/v1/contexts/{later}/confirmations"), ask(&command)).await.problem(409, "command_erased");
+    let again = bind(&command, &json!("wamid.any"));
+    client.post(&format!("/v1/contexts/{later}/commands"), again).await.problem(409, "command_erased");
 }

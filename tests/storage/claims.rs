@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use cscp::domain::command::Outcome;
 use cscp::domain::id::{CommandId, Ids, MessageId, PrincipalId, TenantId};
 use cscp::domain::message::message_key;
@@ -14,7 +15,7 @@ use cscp::domain::principal::PrincipalKind;
 use cscp::domain::refusal::Refusal;
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Busy, Committer, Limits};
-use cscp::storage::{ApiKey, Loaded, Scope, StorageError, Store, Tenant, Writes};
+use cscp::storage::{ApiKey, Loaded, Scope, StorageError, Store, Tenant, Want, Writes};
 use cscp::system::SystemEntropy;
 use serde_json::json;
 use tokio::sync::Barrier;
@@ -23,7 +24,7 @@ use tokio::time::timeout;
 use crate::claims_course::{PRIZES, Prize, insist};
 use crate::harness::{House, code};
 use crate::meddled::Meddled;
-use crate::passing::Passing;
+use crate::passing::{Interference, Passing};
 use crate::postgres::{say, setting};
 use crate::processes::houses;
 use crate::replay::expect_replayed;
@@ -34,9 +35,14 @@ fn tries() -> usize {
 }
 
 /// Each name raced for: exactly one of the two gets it, and nothing is lost or contradicts the log.
-async fn expect_one_winner_each(place: &str, house: &House, committers: [&Committer; 2], prizes: &[Prize]) {
+async fn expect_one_winner_each(
+    place: &str,
+    house: &House,
+    committers: [&Committer; 2],
+    prizes: &[Prize],
+    tries: usize,
+) {
     for (at, prize) in prizes.iter().enumerate() {
-        let tries = tries();
         let from = at * 1_000_000;
         let tally = prize.race(house, committers, from..from + tries).await;
         say(&format!("{place}, {prize:?}: {} of {tries} with one winner, {} doubles", tally.one, tally.doubles));
@@ -55,9 +61,9 @@ fn chosen(wanted: fn(&Prize) -> bool) -> Vec<Prize> {
 /// Through one server, whose writers are two on PostgreSQL, and through two servers on one PostgreSQL.
 async fn expect_one_winner_everywhere(wanted: fn(&Prize) -> bool) {
     let house = House::new().await;
-    expect_one_winner_each("one server", &house, [&house.committer, &house.committer], &chosen(wanted)).await;
+    expect_one_winner_each("one server", &house, [&house.committer, &house.committer], &chosen(wanted), tries()).await;
     let Some([one, two]) = houses::<2>().await else { return };
-    expect_one_winner_each("two servers", &one, [&one.committer, &two.committer], &chosen(wanted)).await;
+    expect_one_winner_each("two servers", &one, [&one.committer, &two.committer], &chosen(wanted), tries()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -73,6 +79,11 @@ async fn of_two_commands_with_one_idempotency_key_one_is_bound() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_commands_with_one_attempt_one_is_bound() {
     expect_one_winner_everywhere(|prize| matches!(prize, Prize::Binding { command: false, key: false, .. })).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_questions_about_one_command_one_is_asked() {
+    expect_one_winner_everywhere(|prize| matches!(prize, Prize::Question)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -93,34 +104,71 @@ async fn of_two_requests_with_one_idempotency_key_one_is_decided() {
 /// Longer than it takes to load, and short enough for a test.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// A committer over transactions that write whatever they were told to, as upserts do: what is new need not be new, and
-/// whoever is slower learns nothing. Between loading and writing each waits for another one, so that both have looked.
-fn unclaimed(house: &House, both: &Arc<Barrier>, seed: u64) -> Committer {
+/// Both sides of a race decide from what was there before either: names are not held, and between loading and writing each
+/// waits for another one.
+struct SideBySide {
+    both: Arc<Barrier>,
+    /// Whether what is new is written as upserts write it: it need not be new, and whoever is slower learns nothing.
+    upserts: bool,
+}
+
+#[async_trait]
+impl Interference for SideBySide {
+    fn wants(&self, wants: &[Want]) -> Vec<Want> {
+        wants.iter().cloned().map(without_names).collect()
+    }
+
+    async fn loaded(&self, loaded: Loaded) -> Loaded {
+        // Nobody else may have anything to do at the moment.
+        drop(timeout(MOMENT, self.both.wait()).await);
+        loaded
+    }
+
+    fn writes(&self, writes: &Writes) -> Writes {
+        let mut writes = writes.clone();
+        if self.upserts {
+            writes.rewritten.append(&mut writes.new_rows);
+        }
+        writes
+    }
+}
+
+fn without_names(mut want: Want) -> Want {
+    want.needs.names.clear();
+    want
+}
+
+fn side_by_side(house: &House, both: &Arc<Barrier>, upserts: bool, seed: u64) -> Committer {
     let both = Arc::clone(both);
     let store = Meddled::store(&house.store, move |_, inner| {
-        let both = Arc::clone(&both);
-        let after_load = move |loaded: Loaded| -> futures_util::future::BoxFuture<'static, Loaded> {
-            let both = Arc::clone(&both);
-            Box::pin(async move {
-                // Nobody else may have anything to do at the moment.
-                drop(timeout(MOMENT, both.wait()).await);
-                loaded
-            })
-        };
-        let before_write = |mut writes: Writes| {
-            writes.rewritten.append(&mut writes.new_rows);
-            writes
-        };
-        Box::new(Passing { inner, after_load: Arc::new(after_load), before_write: Arc::new(before_write) })
+        Passing::boxed(inner, SideBySide { both: Arc::clone(&both), upserts })
     });
     House::committer_over(store, Limits::default(), seed)
+}
+
+/// Names of commands are held while it is decided what becomes of them, so that the claim on them is a second fence. It
+/// stands alone here.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_names_are_not_held_the_claim_alone_leaves_one_winner() {
+    let Some([one, two]) = houses::<2>().await else { return };
+    let both = Arc::new(Barrier::new(2));
+    let committers = [side_by_side(&one, &both, false, 7_000_000), side_by_side(&two, &both, false, 8_000_000)];
+    let bindings = chosen(|prize| matches!(prize, Prize::Binding { .. }));
+    expect_one_winner_each(
+        "two servers, names not held",
+        &one,
+        [&committers[0], &committers[1]],
+        &bindings,
+        tries() / 4,
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_rule_the_same_races_find_doubles() {
     let Some([one, two]) = houses::<2>().await else { return };
     let both = Arc::new(Barrier::new(2));
-    let committers = [unclaimed(&one, &both, 7_000_000), unclaimed(&two, &both, 8_000_000)];
+    let committers = [side_by_side(&one, &both, true, 7_000_000), side_by_side(&two, &both, true, 8_000_000)];
     let wanted = |prize: &Prize| !matches!(prize, Prize::Request { .. });
     for (at, prize) in PRIZES.into_iter().filter(wanted).enumerate() {
         let mut doubles = 0;
@@ -136,19 +184,22 @@ async fn without_the_rule_the_same_races_find_doubles() {
     }
 }
 
-/// A committer whose first look finds no conversation to lock for what it loads, as if that had come in between.
+/// The first look finds no conversation to lock for what it loads, as if that had come in between.
+struct TooEarly(Arc<AtomicBool>);
+
+#[async_trait]
+impl Interference for TooEarly {
+    async fn loaded(&self, mut loaded: Loaded) -> Loaded {
+        if self.0.swap(false, Ordering::SeqCst) {
+            loaded.streams.iter_mut().flatten().for_each(|streams| streams.truncate(streams.len() - 1));
+        }
+        loaded
+    }
+}
+
 fn too_early(house: &House, seed: u64) -> Committer {
     let first = Arc::new(AtomicBool::new(true));
-    let store = Meddled::store(&house.store, move |_, inner| {
-        let first = Arc::clone(&first);
-        let after_load = move |mut loaded: Loaded| -> futures_util::future::BoxFuture<'static, Loaded> {
-            if first.swap(false, Ordering::SeqCst) {
-                loaded.streams.iter_mut().flatten().for_each(|streams| streams.truncate(streams.len() - 1));
-            }
-            Box::pin(std::future::ready(loaded))
-        };
-        Box::new(Passing { inner, after_load: Arc::new(after_load), before_write: Arc::new(|writes| writes) })
-    });
+    let store = Meddled::store(&house.store, move |_, inner| Passing::boxed(inner, TooEarly(Arc::clone(&first))));
     House::committer_over(store, Limits::default(), seed)
 }
 
@@ -189,22 +240,21 @@ async fn what_comes_between_locking_and_loading_is_decided_anew() {
     expect_replayed(&house).await;
 }
 
+/// Somebody else has always just made what is to be new.
+struct AlwaysThere;
+
+impl Interference for AlwaysThere {
+    fn writes(&self, writes: &Writes) -> Writes {
+        let new_rows = writes.new_rows.iter().chain(&writes.new_rows).cloned().collect();
+        Writes { new_rows, ..writes.clone() }
+    }
+}
+
 /// Whoever loses again and again is told to come again, after a bounded number of tries.
 #[tokio::test]
 async fn who_never_wins_is_told_to_come_again() {
     let house = House::new().await;
-    let store = Meddled::store(&house.store, |_, inner| {
-        let after_load = |loaded: Loaded| -> futures_util::future::BoxFuture<'static, Loaded> {
-            Box::pin(std::future::ready(loaded))
-        };
-        let before_write = |mut writes: Writes| {
-            // Nobody has what is to be new twice.
-            let again = writes.new_rows.clone();
-            writes.new_rows.extend(again);
-            writes
-        };
-        Box::new(Passing { inner, after_load: Arc::new(after_load), before_write: Arc::new(before_write) })
-    });
+    let store = Meddled::store(&house.store, |_, inner| Passing::boxed(inner, AlwaysThere));
     let committer = House::committer_over(store, Limits::default(), 4_000_000);
     let hello = Operation::Ingest(Box::new(house.message("wamid.1", &json!({"text": "hello there"}))));
     let submission =

@@ -21,6 +21,8 @@ const PREPARED: usize = 40;
 pub(crate) enum Prize {
     /// Two bindings, and what of them is the same.
     Binding { command: bool, key: bool, attempt: bool },
+    /// Two questions about one command.
+    Question,
     /// The message that became a prompt: of two confirmations, or of a confirmation and a disambiguation.
     Prompt { of_two_kinds: bool },
     /// The id of an inbound message.
@@ -29,12 +31,13 @@ pub(crate) enum Prize {
     Request { same_request: bool },
 }
 
-pub(crate) const PRIZES: [Prize; 11] = [
+pub(crate) const PRIZES: [Prize; 12] = [
     Prize::Binding { command: true, key: false, attempt: false },
     Prize::Binding { command: true, key: true, attempt: false },
     Prize::Binding { command: true, key: true, attempt: true },
     Prize::Binding { command: false, key: true, attempt: false },
     Prize::Binding { command: false, key: false, attempt: true },
+    Prize::Question,
     Prize::Prompt { of_two_kinds: false },
     Prize::Prompt { of_two_kinds: true },
     Prize::Message { same_body: true },
@@ -82,6 +85,14 @@ pub(crate) async fn insist(
 
 /// Asks, and answers with the item and its first button.
 async fn asked(house: &House, context_id: &ContextId, what: AskWhat) -> (ItemId, String) {
+    match insist(house, &house.committer, &question(context_id, what), None).await.result {
+        Ok(Answer::Asked { item, mut button_ids, .. }) => (item.item_id, button_ids.swap_remove(0)),
+        other => panic!("nothing was asked: {other:?}"),
+    }
+}
+
+/// The question whether this is to be done.
+pub(crate) fn question(context_id: &ContextId, what: AskWhat) -> Operation {
     let button = |title: &str, action| Button { title: title.to_owned(), action };
     let buttons = match what {
         AskWhat::Disambiguation(_) => Vec::new(),
@@ -95,10 +106,7 @@ async fn asked(house: &House, context_id: &ContextId, what: AskWhat) -> (ItemId,
         ttl_seconds: None,
         correlation_id: None,
     };
-    match insist(house, &house.committer, &Operation::Ask(Box::new(ask)), None).await.result {
-        Ok(Answer::Asked { item, mut button_ids, .. }) => (item.item_id, button_ids.swap_remove(0)),
-        other => panic!("nothing was asked: {other:?}"),
-    }
+    Operation::Ask(Box::new(ask))
 }
 
 fn name(what: &str, number: usize, side: usize, same: bool) -> String {
@@ -120,6 +128,10 @@ impl Prize {
             Self::Binding { .. } => {
                 let (item, bind) = self.binding(house, &conversation, &context_id, number, side).await;
                 (item, bind, None)
+            }
+            Self::Question => {
+                let what = AskWhat::Confirmation(House::spec(&name("c", number, side, true), json!({"order_id": "1"})));
+                (None, question(&context_id, what), None)
             }
             Self::Prompt { of_two_kinds } => {
                 let target = json!({"order_id": "1"});
@@ -203,6 +215,7 @@ impl Prize {
             Self::Binding { command: true, attempt: false, .. } => Some("already_bound"),
             Self::Binding { command: true, .. } | Self::Binding { key: true, .. } => Some("command_conflict"),
             Self::Binding { .. } => Some("attempt_id_reused"),
+            Self::Question => Some("command_asked_elsewhere"),
             Self::Prompt { .. } => Some("prompt_already_attached"),
             Self::Message { same_body: false } => Some("message_id_reused"),
             Self::Request { same_request: false } => Some("idempotency_key_reused"),
@@ -243,6 +256,11 @@ impl Prize {
                     && matches!((&spent.state, &kept.state), (ItemState::Spent { .. }, ItemState::Granted { .. }))
                     && attempt == json!({"command_id": own.command.command_id});
                 (format!("{command:?} {others:?} {spent:?} {kept:?} {attempt}"), right)
+            }
+            (Operation::Ask(_), Operation::Ask(_)) => {
+                let asked = store.items_of(tenant, &won.context_id).await.unwrap();
+                let silent = store.items_of(tenant, &lost.context_id).await.unwrap();
+                (format!("{asked:?} {silent:?}"), asked.len() == 1 && silent.is_empty())
             }
             (Operation::AttachPrompt(own), Operation::AttachPrompt(other)) => {
                 let asked = store.item(tenant, &own.item_id).await.unwrap()?;

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use cscp::domain::disposal::{DisposalEvent, ErasedRange, ErasureCause};
 use cscp::domain::event::StreamKey;
-use cscp::domain::id::{ConversationId, StreamId};
+use cscp::domain::id::{CommandId, CommandName, ConversationId, IdempotencyKey, StreamId};
+use cscp::domain::operation::{AskWhat, CommandSpec, Operation};
 use cscp::domain::policy::PolicyRef;
+use cscp::domain::refusal::Refusal;
 use cscp::evidence::entry::Payload;
 use cscp::service::{TenantReport, verify_tenant};
 use cscp::storage::{Disposal, Disposing, EvidenceQuery, count_kinds};
 use serde_json::json;
 
+use crate::claims_course::question;
 use crate::harness::{House, SeededEntropy};
 
 fn conversation() -> StreamKey {
@@ -37,8 +40,7 @@ async fn report(house: &House) -> TenantReport {
 
 /// Erases the payloads of entries of the conversation, and says so.
 async fn erase(house: &House, first: u64, last: u64, told: (u64, u64)) -> StreamId {
-    let mut disposing =
-        Disposing::begin(house.store.as_ref(), &house.tenant.tenant_id, [conversation()]).await.unwrap();
+    let mut disposing = Disposing::begin(house.store.as_ref(), &house.tenant, [conversation()]).await.unwrap();
     let stream_id = disposing.head(&conversation()).unwrap().stream_id.clone();
     let range = |(first, last)| ErasedRange { stream_id: stream_id.clone(), first, last };
     let disposal = Disposal { payloads: vec![range((first, last))], ..Disposal::default() };
@@ -108,7 +110,7 @@ async fn rows_go_and_a_stream_without_a_name_still_verifies() {
     let entries = house.store.entries(tenant, &EvidenceQuery { limit: 100, ..EvidenceQuery::default() }).await.unwrap();
     let about = |name: &str| entries.items.iter().filter(|entry| entry.header.kind == name).count();
     assert_eq!((about("context.frame_captured"), about("command.bound")), (1, 1));
-    let mut disposing = Disposing::begin(house.store.as_ref(), tenant, [conversation()]).await.unwrap();
+    let mut disposing = Disposing::begin(house.store.as_ref(), &house.tenant, [conversation()]).await.unwrap();
     let head = disposing.head(&conversation()).unwrap().clone();
     let all = ErasedRange { stream_id: head.stream_id.clone(), first: 1, last: head.seq };
     let payloads = entries.items.iter().filter_map(|entry| entry.body.as_ref().map(|body| &body.payload));
@@ -144,11 +146,39 @@ async fn rows_go_and_a_stream_without_a_name_still_verifies() {
     assert!(found.is_sound() && found.streams == 3, "{found:?}");
 }
 
+/// Its records are gone, and both of its names stay taken, each by itself (S4).
+#[tokio::test]
+async fn a_command_that_was_erased_is_neither_asked_for_nor_bound_again() {
+    let house = house().await;
+    let mut disposing = Disposing::begin(house.store.as_ref(), &house.tenant, [conversation()]).await.unwrap();
+    let command = CommandId::new("k").unwrap();
+    let disposal = Disposal { commands: vec![command.clone()], ..Disposal::default() };
+    disposing.erase(&disposal).await.unwrap();
+    disposing.commit().await.unwrap();
+    assert_eq!(house.store.command(&house.tenant.tenant_id, &command).await.unwrap(), None);
+    let hello = json!({"text": "hello there", "conversation_id": "other"});
+    let context_id = house.context_of(house.message("wamid.other", &hello)).await;
+    for (id, key) in [("k", "key-k"), ("k", "another-key"), ("another", "key-k")] {
+        let target = json!({"order_id": "k"});
+        let spec = CommandSpec {
+            idempotency_key: IdempotencyKey::new(key).unwrap(),
+            name: CommandName::new("order.status").unwrap(),
+            ..House::spec(id, target)
+        };
+        let Operation::Bind(mut bind) = House::bind(&context_id, id, "two") else { panic!("no binding") };
+        bind.command = spec.clone();
+        assert_eq!(house.answer(Operation::Bind(bind)).await, Err(Refusal::CommandErased), "{id} {key}");
+        let spec = CommandSpec { name: CommandName::new("order.cancel").unwrap(), ..spec };
+        let ask = question(&context_id, AskWhat::Confirmation(spec));
+        assert_eq!(house.answer(ask).await, Err(Refusal::CommandErased), "{id} {key}");
+    }
+    house.ask(&context_id, "fresh").await;
+}
+
 #[tokio::test]
 async fn a_lock_leaves_no_name_behind() {
     let house = House::new().await;
-    let tenant = &house.tenant.tenant_id;
-    let disposing = Disposing::begin(house.store.as_ref(), tenant, [conversation()]).await.unwrap();
+    let disposing = Disposing::begin(house.store.as_ref(), &house.tenant, [conversation()]).await.unwrap();
     assert!(disposing.head(&conversation()).is_none());
     disposing.commit().await.unwrap();
     assert_eq!(house.changed("UPDATE streams SET seq = seq WHERE key = 'c'").await, 0);

@@ -4,22 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use cscp::domain::event::StreamKey;
-use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
 use cscp::domain::operation::{Answer, Operation};
 use cscp::domain::refusal::Refusal;
-use cscp::domain::time::Timestamp;
 use cscp::packs::PackSource;
 use cscp::service::verify_tenant;
 use cscp::storage::committer::{Busy, Committed, Committer, Limits, Submission};
-use cscp::storage::{
-    Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Store, Transaction, Want,
-    Writes,
-};
+use cscp::storage::{StorageError, Store, Transaction};
 use serde_json::json;
 
 use crate::harness::{House, SeededEntropy, code};
 use crate::meddled::Meddled;
+use crate::passing::{Interference, Passing};
 
 /// What becomes of the first commits; later ones are left alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,67 +25,21 @@ pub(crate) enum Fate {
     NeverArrived,
 }
 
-pub(crate) struct Cut {
-    pub(crate) inner: Box<dyn Transaction>,
-    pub(crate) fate: Option<Fate>,
-}
+/// Ends a transaction as its fate says; one without a fate is left alone.
+pub(crate) struct Cut(pub(crate) Option<Fate>);
 
 fn cut() -> StorageError {
     StorageError::Unavailable("the connection was cut".to_owned())
 }
 
 #[async_trait]
-impl Transaction for Cut {
-    async fn load(&mut self, wants: &[Want], locking: Locking) -> Result<Loaded, StorageError> {
-        self.inner.load(wants, locking).await
-    }
-
-    async fn load_more(
-        &mut self,
-        principals: &[(TenantId, PrincipalId)],
-        items: &[(TenantId, ItemId)],
-    ) -> Result<Vec<(TenantId, Row)>, StorageError> {
-        self.inner.load_more(principals, items).await
-    }
-
-    async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {
-        self.inner.load_spaces(wants).await
-    }
-
-    async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {
-        self.inner.has_entry(tenant_id, id).await
-    }
-
-    async fn now(&mut self) -> Result<Timestamp, StorageError> {
-        self.inner.now().await
-    }
-
-    async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
-        self.inner.write(writes).await
-    }
-
-    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError> {
-        self.inner.dispose(tenant_id, disposal).await
-    }
-
-    async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
-        self.inner.keep(tenant_id, kept).await
-    }
-
-    async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError> {
-        self.inner.forget_names(tenant_id, streams).await
-    }
-
-    async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
-        self.inner.held(tenant_id).await
-    }
-
-    async fn commit(self: Box<Self>) -> Result<(), StorageError> {
-        match self.fate {
-            None => self.inner.commit().await,
+impl Interference for Cut {
+    async fn commit(&self, transaction: Box<dyn Transaction>) -> Result<(), StorageError> {
+        match self.0 {
+            None => transaction.commit().await,
             Some(Fate::NeverArrived) => Err(cut()),
             Some(Fate::AnswerLost) => {
-                self.inner.commit().await?;
+                transaction.commit().await?;
                 Err(cut())
             }
         }
@@ -103,7 +52,7 @@ fn fated(house: &House, fate: Fate, times: usize) -> Committer {
     let store = Meddled::store(&house.store, move |_, inner| {
         // Transactions that only ask are begun after a commit has failed; they end without one.
         let hit = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
-        Box::new(Cut { inner, fate: hit.then_some(fate) })
+        Passing::boxed(inner, Cut(hit.then_some(fate)))
     });
     committer(store)
 }

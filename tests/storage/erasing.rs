@@ -21,6 +21,7 @@ use serde_json::json;
 use crate::doubt::{Cut, Fate};
 use crate::harness::House;
 use crate::meddled::Meddled;
+use crate::passing::Passing;
 use crate::replay::expect_replayed;
 
 const NUMBER: &str = "+5511900000017";
@@ -109,7 +110,7 @@ fn ending(house: &House, at: u64, fate: Fate) -> Arc<dyn Store> {
             std::cmp::Ordering::Equal => Some(fate),
             std::cmp::Ordering::Greater => Some(Fate::NeverArrived),
         };
-        Box::new(Cut { inner, fate })
+        Passing::boxed(inner, Cut(fate))
     })
 }
 

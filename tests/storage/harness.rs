@@ -9,7 +9,7 @@ use cscp::domain::id::{
     AttemptId, Channel, CommandId, CommandName, ContextId, ConversationId, Entropy, IdempotencyKey, ItemId, MessageId,
     PrincipalId, TenantId,
 };
-use cscp::domain::message::{Direction, MessageEvent, MessageKind, message_key};
+use cscp::domain::message::{Direction, MessageEvent, MessageKind};
 use cscp::domain::operation::{Answer, Ask, AskWhat, Bind, CommandSpec, Envelope, Operation, Target};
 use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
 use cscp::domain::refusal::Refusal;
@@ -192,9 +192,7 @@ impl House {
 
     /// What an operation wants locked and loaded.
     pub(crate) fn want(&self, operation: &Operation) -> Want {
-        let key = &self.tenant.key;
-        let needs = operation.needs(|channel, message_id| message_key(key, channel, message_id));
-        Want { tenant_id: self.tenant.tenant_id.clone(), needs, claim: None, space: None }
+        Want::of(&self.tenant, operation)
     }
 
     /// Waits until somebody waits for a lock.

@@ -1,32 +1,70 @@
-//! A transaction that passes everything on, but for what it has loaded and what it is to write: a test may change both.
-
-use std::sync::Arc;
+//! A transaction that passes everything on, but for what a test changes or lets fail on the way.
 
 use async_trait::async_trait;
 use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
 use cscp::domain::time::Timestamp;
 use cscp::storage::{
-    Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Transaction, Want, Writes,
+    Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
+    Want, Writes,
 };
-use futures_util::future::BoxFuture;
 
-/// What is done to what was loaded.
-pub(crate) type AfterLoad = dyn Fn(Loaded) -> BoxFuture<'static, Loaded> + Send + Sync;
-/// What is done to what is to be written.
-pub(crate) type BeforeWrite = dyn Fn(Writes) -> Writes + Send + Sync;
+/// What a transaction is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Load,
+    Write,
+    Dispose,
+    ForgetNames,
+}
 
-pub(crate) struct Passing {
+/// What a test does to a transaction. Whatever is left as it is here changes nothing.
+#[async_trait]
+pub(crate) trait Interference: Send + Sync {
+    /// Whether a step comes about.
+    fn before(&self, _step: Step) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    /// What is to be locked and loaded.
+    fn wants(&self, wants: &[Want]) -> Vec<Want> {
+        wants.to_vec()
+    }
+
+    /// What was loaded.
+    async fn loaded(&self, loaded: Loaded) -> Loaded {
+        loaded
+    }
+
+    /// What is to be written.
+    fn writes(&self, writes: &Writes) -> Writes {
+        writes.clone()
+    }
+
+    /// Commits, or does not.
+    async fn commit(&self, transaction: Box<dyn Transaction>) -> Result<(), StorageError> {
+        transaction.commit().await
+    }
+}
+
+pub(crate) struct Passing<I> {
     pub(crate) inner: Box<dyn Transaction>,
-    pub(crate) after_load: Arc<AfterLoad>,
-    pub(crate) before_write: Arc<BeforeWrite>,
+    pub(crate) with: I,
+}
+
+impl<I: Interference + 'static> Passing<I> {
+    /// A transaction with this interference.
+    pub(crate) fn boxed(inner: Box<dyn Transaction>, with: I) -> Box<dyn Transaction> {
+        Box::new(Self { inner, with })
+    }
 }
 
 #[async_trait]
-impl Transaction for Passing {
+impl<I: Interference> Transaction for Passing<I> {
     async fn load(&mut self, wants: &[Want], locking: Locking) -> Result<Loaded, StorageError> {
-        let loaded = self.inner.load(wants, locking).await?;
-        Ok((self.after_load)(loaded).await)
+        self.with.before(Step::Load)?;
+        let loaded = self.inner.load(&self.with.wants(wants), locking).await?;
+        Ok(self.with.loaded(loaded).await)
     }
 
     async fn load_more(
@@ -50,11 +88,13 @@ impl Transaction for Passing {
     }
 
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
-        self.inner.write(&(self.before_write)(writes.clone())).await
+        self.with.before(Step::Write)?;
+        self.inner.write(&self.with.writes(writes)).await
     }
 
-    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError> {
-        self.inner.dispose(tenant_id, disposal).await
+    async fn dispose(&mut self, tenant: &Tenant, disposal: &Disposal) -> Result<Counts, StorageError> {
+        self.with.before(Step::Dispose)?;
+        self.inner.dispose(tenant, disposal).await
     }
 
     async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
@@ -62,6 +102,7 @@ impl Transaction for Passing {
     }
 
     async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError> {
+        self.with.before(Step::ForgetNames)?;
         self.inner.forget_names(tenant_id, streams).await
     }
 
@@ -70,6 +111,6 @@ impl Transaction for Passing {
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {
-        self.inner.commit().await
+        self.with.commit(self.inner).await
     }
 }

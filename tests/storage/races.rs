@@ -216,8 +216,8 @@ impl Transaction for Unlocked {
         self.inner()?.write(writes).await
     }
 
-    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError> {
-        self.inner()?.dispose(tenant_id, disposal).await
+    async fn dispose(&mut self, tenant: &Tenant, disposal: &Disposal) -> Result<Counts, StorageError> {
+        self.inner()?.dispose(tenant, disposal).await
     }
 
     async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {

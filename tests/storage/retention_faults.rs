@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use async_trait::async_trait;
 use cscp::domain::command::Outcome;
 use cscp::domain::disposal::DisposalEvent;
-use cscp::domain::event::StreamKey;
-use cscp::domain::id::{ArtifactId, CommandId, ItemId, PrincipalId, SpaceId, TenantId};
+use cscp::domain::id::CommandId;
 use cscp::domain::operation::{Operation, RecordResult};
 use cscp::domain::policy::RecordKind;
 use cscp::domain::refusal::Refusal;
@@ -17,13 +16,11 @@ use cscp::evidence::entry::{Logged, Payload};
 use cscp::evidence::tree::{TileSet, inclusion_proof, inclusion_tiles, verify_inclusion};
 use cscp::service::retention::{Disposed, Mode, Retention};
 use cscp::service::verify_tenant;
-use cscp::storage::{
-    Counts, Disposal, EvidenceQuery, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant,
-    Transaction, Want, Writes,
-};
+use cscp::storage::{EvidenceQuery, StorageError, Tenant, Transaction};
 
 use crate::harness::{House, ManualClock, SeededEntropy};
 use crate::meddled::Meddled;
+use crate::passing::{Interference, Passing, Step};
 use crate::retention_things::{Things, fact, rules};
 
 const DAY: i64 = 86_400_000_000;
@@ -104,76 +101,28 @@ async fn several_at_once_erase_nothing_twice_and_tell_of_it_once() {
 
 /// Fails at a step, counted over all transactions, and at every later one, as if its process had ended.
 struct Ending {
-    inner: Box<dyn Transaction>,
     left: Arc<AtomicI64>,
     /// Whether a commit that fails has happened all the same.
     answer_lost: bool,
 }
 
-fn ended() -> StorageError {
-    StorageError::Unavailable("the process has ended".to_owned())
-}
-
 impl Ending {
     fn step(&self) -> Result<(), StorageError> {
+        let ended = || StorageError::Unavailable("the process has ended".to_owned());
         if self.left.fetch_sub(1, Ordering::SeqCst) > 0 { Ok(()) } else { Err(ended()) }
     }
 }
 
 #[async_trait]
-impl Transaction for Ending {
-    async fn load(&mut self, wants: &[Want], locking: Locking) -> Result<Loaded, StorageError> {
-        self.step()?;
-        self.inner.load(wants, locking).await
+impl Interference for Ending {
+    fn before(&self, _step: Step) -> Result<(), StorageError> {
+        self.step()
     }
 
-    async fn load_more(
-        &mut self,
-        principals: &[(TenantId, PrincipalId)],
-        items: &[(TenantId, ItemId)],
-    ) -> Result<Vec<(TenantId, Row)>, StorageError> {
-        self.inner.load_more(principals, items).await
-    }
-
-    async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {
-        self.inner.load_spaces(wants).await
-    }
-
-    async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {
-        self.inner.has_entry(tenant_id, id).await
-    }
-
-    async fn now(&mut self) -> Result<Timestamp, StorageError> {
-        self.inner.now().await
-    }
-
-    async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
-        self.step()?;
-        self.inner.write(writes).await
-    }
-
-    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError> {
-        self.step()?;
-        self.inner.dispose(tenant_id, disposal).await
-    }
-
-    async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError> {
-        self.step()?;
-        self.inner.forget_names(tenant_id, streams).await
-    }
-
-    async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
-        self.inner.held(tenant_id).await
-    }
-
-    async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
-        self.inner.keep(tenant_id, kept).await
-    }
-
-    async fn commit(self: Box<Self>) -> Result<(), StorageError> {
+    async fn commit(&self, transaction: Box<dyn Transaction>) -> Result<(), StorageError> {
         let stepped = self.step();
         if stepped.is_ok() || self.answer_lost {
-            self.inner.commit().await?;
+            transaction.commit().await?;
         }
         stepped
     }
@@ -191,7 +140,7 @@ async fn whatever_ends_in_between_nothing_is_half_gone() {
             let dry = dry.finish(Tenant::clone(&house.tenant), Mode::Dry).await.unwrap();
             let left = Arc::new(AtomicI64::new(steps));
             let store = Meddled::store(&house.store, move |_, inner| {
-                Box::new(Ending { inner, left: Arc::clone(&left), answer_lost })
+                Passing::boxed(inner, Ending { left: Arc::clone(&left), answer_lost })
             });
             let clock = Arc::<ManualClock>::clone(&house.clock);
             let dying = Retention::new(store, rules(&PERIODS), clock, Box::new(SeededEntropy(7_000_000)));

@@ -67,6 +67,9 @@ impl Turn<'_, '_> {
         if self.world.commands.values().any(|bound| bound.idempotency_key == spec.idempotency_key) {
             return Err(Refusal::IdempotencyKeyBound);
         }
+        if self.world.was_bound_and_erased(&spec.command_id, &spec.idempotency_key) {
+            return Err(Refusal::CommandErased);
+        }
         let elsewhere = self.world.items.values().find(|item| {
             let same = item.command().is_some_and(|asked| asked.command_id == spec.command_id);
             same && item.context_id != request.context_id && self.still_counts(item)

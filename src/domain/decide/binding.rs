@@ -29,6 +29,9 @@ impl Turn<'_, '_> {
         if key_taken {
             return self.refuse(&context, request, BindRefusal::IdempotencyKeyTaken, Refusal::CommandConflict);
         }
+        if self.world.was_bound_and_erased(&request.command.command_id, &request.command.idempotency_key) {
+            return self.refuse(&context, request, BindRefusal::CommandErased, Refusal::CommandErased);
+        }
         if self.world.attempts.get(&request.attempt_id).is_some_and(|of| *of != request.command.command_id) {
             return self.refuse(&context, request, BindRefusal::AttemptReused, Refusal::AttemptIdReused);
         }

@@ -50,9 +50,8 @@ impl Erasing<'_> {
         named: Vec<crate::domain::operation::Needs>,
         subject: &Subject,
     ) -> Result<Disposing, ServiceError> {
-        let tenant_id = &self.caller.tenant.tenant_id;
-        let mut disposing =
-            Disposing::begin_with(self.service.store.as_ref(), tenant_id, streams.clone(), named).await?;
+        let (store, tenant) = (self.service.store.as_ref(), &self.caller.tenant);
+        let mut disposing = Disposing::begin_with(store, tenant, streams.clone(), named).await?;
         if stands_in_the_way(&disposing.held().await?, subject, &streams) {
             return Err(ServiceError::LegalHold);
         }

@@ -65,7 +65,7 @@ impl Service {
     /// Places a hold. From its commit on nothing of it is erased.
     pub async fn place_hold(&self, caller: &Caller, new: NewHold) -> Result<HoldShown, ServiceError> {
         let tenant_id = &caller.tenant.tenant_id;
-        let mut disposing = Disposing::begin(self.store.as_ref(), tenant_id, []).await?;
+        let mut disposing = Disposing::begin(self.store.as_ref(), &caller.tenant, []).await?;
         let salt = self.fresh_secret();
         let hold_id = {
             let mut entropy = self.entropy.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +92,7 @@ impl Service {
     /// Lifts a hold, and forgets what it held.
     pub async fn lift_hold(&self, caller: &Caller, id: &HoldId) -> Result<HoldShown, ServiceError> {
         let tenant_id = &caller.tenant.tenant_id;
-        let mut disposing = Disposing::begin(self.store.as_ref(), tenant_id, []).await?;
+        let mut disposing = Disposing::begin(self.store.as_ref(), &caller.tenant, []).await?;
         // Holds come and go under the lock that is held now.
         let row = self.store.hold(tenant_id, id).await?.ok_or(ServiceError::NotFound("hold"))?;
         disposing.transaction().keep(tenant_id, &Kept::NoHold(id.clone())).await?;

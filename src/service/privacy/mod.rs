@@ -129,7 +129,7 @@ impl Service {
         if self.survey(caller, &asked.selector).await?.held {
             return Err(ServiceError::LegalHold);
         }
-        let mut disposing = Disposing::begin(self.store.as_ref(), &caller.tenant.tenant_id, []).await?;
+        let mut disposing = Disposing::begin(self.store.as_ref(), &caller.tenant, []).await?;
         let erasure_id = {
             let mut entropy = self.entropy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             Ids::new(disposing.now(), entropy.as_mut()).erasure()

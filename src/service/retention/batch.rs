@@ -87,7 +87,7 @@ impl Retention {
         let tenant_id = &judged.tenant.tenant_id;
         let locked = self.names_to_lock(&judged, found).await?;
         let streams = streams(judged.kind, found).chain(locked);
-        let mut disposing = Disposing::begin(self.store.as_ref(), tenant_id, streams).await?;
+        let mut disposing = Disposing::begin(self.store.as_ref(), judged.tenant, streams).await?;
         // A server whose clock is ahead must not erase what the database's clock would keep.
         let now = judged.now.min(disposing.now());
         let cutoff = judged.rules.cutoff(judged.kind, now).unwrap_or(judged.cutoff).min(judged.cutoff);

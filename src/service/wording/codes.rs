@@ -90,6 +90,11 @@ pub(in crate::service) fn bind_refusal(reason: BindRefusal) -> Words {
             "su clave pertenece a otro comando",
             "sua chave pertence a outro comando",
         ],
+        BindRefusal::CommandErased => [
+            "it was bound before and erased since",
+            "ya fue vinculado antes y borrado después",
+            "já foi vinculado antes e apagado depois",
+        ],
         BindRefusal::AttemptReused => [
             "its attempt belongs to another command",
             "su intento pertenece a otro comando",

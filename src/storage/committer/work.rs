@@ -9,7 +9,6 @@ use crate::domain::canonical::Digest;
 use crate::domain::decide::{Decision, Rules, decide};
 use crate::domain::event::{Evidence, Recorded, StreamKey};
 use crate::domain::id::{Entropy, Ids, PrincipalId, SpaceId, TenantId};
-use crate::domain::message::message_key;
 use crate::domain::operation::{Answer, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
@@ -24,15 +23,16 @@ use crate::storage::{Answered, Loaded, Refused, StorageError, StoredClaim, Want,
 
 /// What a submission wants locked and loaded.
 pub(super) fn want(submission: &Submitted) -> Want {
-    let key = &submission.tenant.key;
-    let (needs, space) = match &submission.request {
-        Request::Core(operation) => {
-            (operation.needs(|channel, message_id| message_key(key, channel, message_id)), None)
-        }
-        Request::Space(operation) => (stream_of(operation), Some((operation.space_id.clone(), operation.needs()))),
-    };
     let claim = submission.claim.map(|claim| claim.key);
-    Want { tenant_id: submission.tenant.tenant_id.clone(), needs, claim, space }
+    match &submission.request {
+        Request::Core(operation) => Want { claim, ..Want::of(&submission.tenant, operation) },
+        Request::Space(operation) => Want {
+            tenant_id: submission.tenant.tenant_id.clone(),
+            needs: stream_of(operation),
+            claim,
+            space: Some((operation.space_id.clone(), operation.needs())),
+        },
+    }
 }
 
 /// The state of one batch in memory.
@@ -57,6 +57,11 @@ impl Work {
         for (tenant_id, row) in loaded.rows {
             if let Some(world) = worlds.get_mut(&tenant_id) {
                 rows::put(world, row);
+            }
+        }
+        for (tenant_id, name) in loaded.spent_names {
+            if let Some(world) = worlds.get_mut(&tenant_id) {
+                world.spent_names.insert(name);
             }
         }
         Self {

@@ -9,16 +9,17 @@ use super::rows::{head, stream_key, text};
 use super::session::{Query, Session};
 use super::spaces::ERASE as ERASE_SPACES;
 use crate::domain::event::StreamKey;
-use crate::domain::id::{StreamId, TenantId};
+use crate::domain::id::{CommandId, StreamId, TenantId};
 use crate::evidence::entry::StreamHead;
-use crate::storage::{Counts, Disposal, DisposalStore, HoldSet, StorageError};
+use crate::storage::disposal::spent_names;
+use crate::storage::{Counts, Disposal, DisposalStore, HoldSet, StorageError, Tenant};
 
 const PAYLOADS: &str = "-- postgres: disposal.payloads
     DELETE FROM log_payloads AS p USING unnest($2::text[], $3::int8[], $4::int8[]) AS w (stream_id, first, last)
         WHERE p.tenant_id = $1 AND p.stream_id = w.stream_id AND p.seq BETWEEN w.first AND w.last";
 
 /// By the word for their kind, what goes by one name each.
-const NAMED: [(&str, &str); 9] = [
+const NAMED: [(&str, &str); 8] = [
     (
         "prompts",
         "-- postgres: disposal.prompts
@@ -45,11 +46,6 @@ const NAMED: [(&str, &str); 9] = [
         DELETE FROM items WHERE tenant_id = $1 AND item_id = ANY ($2::text[])",
     ),
     (
-        "commands",
-        "-- postgres: disposal.commands
-        DELETE FROM commands WHERE tenant_id = $1 AND command_id = ANY ($2::text[])",
-    ),
-    (
         "frames",
         "-- postgres: disposal.frames
         DELETE FROM frames WHERE tenant_id = $1 AND context_frame_id = ANY ($2::text[])",
@@ -71,6 +67,13 @@ const NAMED: [(&str, &str); 9] = [
         DELETE FROM principals WHERE tenant_id = $1 AND principal_id = ANY ($2::text[])",
     ),
 ];
+
+/// A command's names stay when it goes.
+const COMMANDS: &str = "-- postgres: disposal.commands
+    DELETE FROM commands WHERE tenant_id = $1 AND command_id = ANY ($2::text[]) RETURNING command_id, idempotency_key";
+const SPENT_NAMES: &str = "-- postgres: disposal.spent_names
+    INSERT INTO spent_names (tenant_id, name) SELECT $1, n.name FROM unnest($2::bytea[]) AS n (name)
+        ON CONFLICT DO NOTHING";
 
 /// What else goes with principals.
 const OF_PRINCIPALS: [(&str, &str); 2] = [
@@ -126,13 +129,9 @@ const HOLDS: &str = "-- postgres: disposal.held
 columns!(Names { tenant_id: &'a str, kind: &'a str, key: &'a str });
 
 /// Erases, table by table.
-pub(super) async fn dispose(
-    session: &mut Session,
-    tenant_id: &TenantId,
-    disposal: &Disposal,
-) -> Result<Counts, StorageError> {
+pub(super) async fn dispose(session: &mut Session, of: &Tenant, disposal: &Disposal) -> Result<Counts, StorageError> {
     let mut erasing = Erasing { session, counts: Counts::new() };
-    let tenant = tenant_id.as_str();
+    let tenant = of.tenant_id.as_str();
     let place = |seq: u64| i64::try_from(seq).unwrap_or(i64::MAX);
     let streams: Vec<&str> = disposal.payloads.iter().map(|range| range.stream_id.as_str()).collect();
     let first: Vec<i64> = disposal.payloads.iter().map(|range| place(range.first)).collect();
@@ -145,6 +144,7 @@ pub(super) async fn dispose(
             erasing.run(kind, empty, sqlx::query(sql).bind(tenant).bind(names.clone())).await?;
         }
     }
+    erasing.commands(of, &disposal.commands).await?;
     let principals: Vec<&str> = disposal.principals.iter().map(crate::domain::id::PrincipalId::as_str).collect();
     for (kind, sql) in OF_PRINCIPALS {
         let query = sqlx::query(sql).bind(tenant).bind(principals.clone());
@@ -173,6 +173,22 @@ impl Erasing<'_> {
             *self.counts.entry(kind).or_default() += self.session.count(query).await?;
         }
         Ok(())
+    }
+
+    /// Commands go, and their names are spent.
+    async fn commands(&mut self, tenant: &Tenant, ids: &[CommandId]) -> Result<(), StorageError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let (tenant_id, ids) = (tenant.tenant_id.as_str(), ids.iter().map(CommandId::as_str).collect::<Vec<_>>());
+        let gone = self.session.rows(sqlx::query(COMMANDS).bind(tenant_id).bind(ids)).await?;
+        *self.counts.entry("commands").or_default() += gone.len() as u64;
+        let mut spent: Vec<Vec<u8>> = Vec::new();
+        for row in &gone {
+            let names = spent_names(&tenant.key, text(row, "command_id")?, text(row, "idempotency_key")?)?;
+            spent.extend(names.map(|name| name.as_bytes().to_vec()));
+        }
+        self.session.count(sqlx::query(SPENT_NAMES).bind(tenant_id).bind(spent)).await.map(drop)
     }
 
     async fn spaces(&mut self, tenant: &str, disposal: &Disposal) -> Result<(), StorageError> {

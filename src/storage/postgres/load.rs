@@ -58,7 +58,7 @@ const HELD_PRINCIPALS: &str = "
         ORDER BY p.tenant_id, p.principal_id FOR SHARE OF p";
 
 /// What comes back. `row` tells what `body` is.
-const ROWS: [&str; 10] = [
+const ROWS: [&str; 11] = [
     "SELECT 'head' AS row, s.tenant_id, s.kind AS a, s.key AS b, s.stream_id AS c, s.seq, s.last_at, s.head_hash AS h,
             NULL AS body
         FROM unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)
@@ -87,6 +87,9 @@ const ROWS: [&str; 10] = [
     "SELECT 'attempt', a.tenant_id, a.attempt_id, a.command_id, NULL, NULL, NULL, NULL, NULL
         FROM unnest($24::text[], $25::text[]) AS w (tenant_id, id)
         JOIN command_attempts AS a ON a.tenant_id = w.tenant_id AND a.attempt_id = w.id",
+    "SELECT 'spent_name', n.tenant_id, NULL, NULL, NULL, NULL, NULL, n.name, NULL
+        FROM unnest($28::text[], $29::bytea[]) AS w (tenant_id, id)
+        JOIN spent_names AS n ON n.tenant_id = w.tenant_id AND n.name = w.id",
 ];
 
 const LOAD_MORE: &str = "
@@ -122,6 +125,7 @@ struct Asked<'a> {
     claims: Digests<'a>,
     answering: Digests<'a>,
     attempts: Names<'a>,
+    names: Digests<'a>,
 }
 
 impl<'a> Asked<'a> {
@@ -140,6 +144,7 @@ impl<'a> Asked<'a> {
         needs.command.iter().for_each(|id| self.commands.add((tenant, id.as_str())));
         needs.idempotency_key.iter().for_each(|key| self.idempotency_keys.add((tenant, key.as_str())));
         needs.attempt.iter().for_each(|id| self.attempts.add((tenant, id.as_str())));
+        needs.names.iter().for_each(|name| self.names.add((tenant, name.as_bytes())));
         needs.messages.iter().for_each(|key| self.messages.add((tenant, key.as_bytes())));
         needs.principals.iter().for_each(|id| self.principals.add((tenant, id.as_str())));
         want.claim.iter().for_each(|key| self.claims.add((tenant, key.as_bytes())));
@@ -173,6 +178,7 @@ impl<'a> Asked<'a> {
             principals.is_some(),
             !self.claims.is_empty(),
             !self.attempts.is_empty(),
+            !self.names.is_empty(),
         ];
         let rows = joined(&paired(rows, ROWS), "\n    UNION ALL ").unwrap_or_default();
         let mut with = With::default();
@@ -194,7 +200,8 @@ impl<'a> Asked<'a> {
         let query = self.contexts.bind(self.conversations.bind(self.heads.bind(query)));
         let query = self.prompts.bind(self.nonces.bind(self.items.bind(query)));
         let query = self.messages.bind(self.idempotency_keys.bind(self.commands.bind(query)));
-        session.rows(self.answering.bind(self.attempts.bind(self.claims.bind(self.principals.bind(query))))).await
+        let query = self.attempts.bind(self.claims.bind(self.principals.bind(query)));
+        session.rows(self.names.bind(self.answering.bind(query))).await
     }
 }
 
@@ -245,6 +252,10 @@ fn take(loaded: &mut Loaded, row: &PgRow) -> Result<(), StorageError> {
         }
         "claim" => {
             loaded.claims.push((tenant, digest(row, "h")?, body(row, "claims")?));
+            return Ok(());
+        }
+        "spent_name" => {
+            loaded.spent_names.push((tenant, digest(row, "h")?));
             return Ok(());
         }
         "conversation" => {

@@ -1,4 +1,6 @@
 //! Locking: the head of each stream is its lock, and all heads of a batch are taken in one statement and one order.
+//! After them the names of commands, which belong to no stream: of two operations that decide what becomes of one command,
+//! in whichever conversations, the second one sees what the first one did.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +9,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::assembly::{With, joined};
 use super::columns::{Rows as _, columns};
-use super::rows::{failed, stream_key, tenant_id};
+use super::rows::{failed, stream_key, tenant_id, text};
 use super::session::{Query, Session};
 use crate::domain::event::StreamKey;
 use crate::domain::id::TenantId;
@@ -68,6 +70,20 @@ const CLAIMED: &str = "
 const ONCE: &str = "
     ON CONFLICT DO NOTHING RETURNING tenant_id, kind, key";
 
+/// Names of commands, as advisory locks. They are waited for only once all heads are held: no one who holds a name waits
+/// for a head, so nobody waits for each other.
+const NAMES: &str = "
+    SELECT n.tenant_id, n.name, n.lock FROM (
+        SELECT DISTINCT w.tenant_id, w.name, hashtextextended(concat_ws(E'\\x1f', w.tenant_id, 'command_name', w.name), 0)
+        FROM unnest($22::text[], $23::text[]) AS w (tenant_id, name) ORDER BY 1, 2
+    ) AS n (tenant_id, name, lock)";
+const UNCLAIMED_NAMES: &str = "
+    SELECT n.tenant_id, n.name FROM names AS n WHERE pg_try_advisory_xact_lock(n.lock)";
+const CLAIMED_NAMES: &str = "
+    SELECT n.tenant_id, n.name FROM names AS n WHERE
+        (SELECT count(*) FROM wanted) = (SELECT count(*) FROM held) + (SELECT count(*) FROM created)
+        AND (SELECT true FROM pg_advisory_xact_lock(n.lock))";
+
 const LOCATIONS: &str = "
     SELECT position, tenant_id, 'conversation' AS a, conversation_id AS b FROM located
     UNION ALL SELECT NULL, tenant_id, kind, key FROM held
@@ -75,12 +91,14 @@ const LOCATIONS: &str = "
 const HEADS_ONLY: &str = "
     SELECT NULL::int4 AS position, tenant_id, kind AS a, key AS b FROM held
     UNION ALL SELECT NULL, tenant_id, kind, key FROM created";
+const AND_NAMES: &str = "
+    UNION ALL SELECT NULL, tenant_id, 'command_name', name FROM held_names";
 
 /// All of it in one statement.
-fn assembled(located: Option<&str>, locking: Locking) -> String {
-    let (name, skip, claim) = match locking {
-        Locking::Skip => ("lock.skip", " SKIP LOCKED", UNCLAIMED),
-        Locking::Wait => ("lock.wait", "", CLAIMED),
+fn assembled(located: Option<&str>, names: bool, locking: Locking) -> String {
+    let (name, skip, claim, claim_names) = match locking {
+        Locking::Skip => ("lock.skip", " SKIP LOCKED", UNCLAIMED, UNCLAIMED_NAMES),
+        Locking::Wait => ("lock.wait", "", CLAIMED, CLAIMED_NAMES),
     };
     let mut with = With::default();
     if let Some(query) = located {
@@ -91,13 +109,20 @@ fn assembled(located: Option<&str>, locking: Locking) -> String {
     with.add("held AS MATERIALIZED", &format!("{HELD}{skip}"));
     with.add("missing AS MATERIALIZED", MISSING);
     with.add("created AS", &format!("{CREATED}{claim}{ONCE}"));
-    with.then(name, if located.is_some() { LOCATIONS } else { HEADS_ONLY })
+    let mut rows = if located.is_some() { LOCATIONS } else { HEADS_ONLY }.to_owned();
+    if names {
+        with.add("names AS MATERIALIZED", NAMES);
+        with.add("held_names AS MATERIALIZED", claim_names);
+        rows.push_str(AND_NAMES);
+    }
+    with.then(name, &rows)
 }
 
 /// How often locks are tried for where they are waited for.
 const ATTEMPTS: u32 = 3;
 
 columns!(Heads { tenant_id: &'a str, kind: &'a str, key: &'a str });
+columns!(CommandNames { tenant_id: &'a str, name: String });
 columns!(Named { position: i32, tenant_id: &'a str, id: &'a str });
 columns!(Digests { position: i32, tenant_id: &'a str, digest: &'a [u8] });
 
@@ -126,22 +151,25 @@ async fn attempt(
 ) -> Result<Vec<Option<Vec<StreamKey>>>, StorageError> {
     let rows = session.rows(statement(wants, locking)).await?;
     let mut streams: Vec<Vec<StreamKey>> = wants.iter().map(|want| want.needs.streams.clone()).collect();
-    let mut held = BTreeSet::new();
+    let (mut held, mut held_names) = (BTreeSet::new(), BTreeSet::new());
     for row in &rows {
         match located(row)? {
-            (Some(position), _, key) => {
+            Located::In(position, key) => {
                 let wanted = usize::try_from(position).ok().and_then(|position| streams.get_mut(position));
                 if let Some(keys) = wanted.filter(|keys| !keys.contains(&key)) {
                     keys.push(key);
                 }
             }
-            (None, tenant_id, key) => drop(held.insert((tenant_id, key))),
+            Located::Held(tenant_id, key) => drop(held.insert((tenant_id, key))),
+            Located::HeldName(tenant_id, name) => drop(held_names.insert((tenant_id, name))),
         }
     }
     let mut out_of_reach = BTreeSet::new();
     let mut reached = |want: &Want, keys: Vec<StreamKey>| {
         let named: Vec<_> = keys.iter().map(|key| (want.tenant_id.clone(), key.clone())).collect();
-        if named.iter().all(|name| held.contains(name) && !out_of_reach.contains(name)) {
+        let has_names =
+            want.needs.names.iter().all(|name| held_names.contains(&(want.tenant_id.clone(), name.to_hex())));
+        if has_names && named.iter().all(|name| held.contains(name) && !out_of_reach.contains(name)) {
             return Some(keys);
         }
         out_of_reach.extend(named);
@@ -170,6 +198,10 @@ fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
         let locked = needs.command.iter().filter(|_| needs.lock_command);
         locked.for_each(|id| commands.add((position, tenant, id.as_str())));
     }
+    let mut names = CommandNames::default();
+    for want in wants {
+        want.needs.names.iter().for_each(|name| names.add((want.tenant_id.as_str(), name.to_hex())));
+    }
     let mut heads = Heads::default();
     for name in named {
         heads.add(name);
@@ -179,13 +211,26 @@ fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
         [named[0], named[1], !nonces.is_empty(), !prompts.is_empty(), !commands.is_empty(), !answering.is_empty()];
     let parts: [(bool, &str); 6] = std::array::from_fn(|at| (named[at], LOCATED[at]));
     let located = joined(&parts, "\n    UNION ALL ");
-    let query = sqlx::query(AssertSqlSafe(assembled(located.as_deref(), locking)));
+    let query = sqlx::query(AssertSqlSafe(assembled(located.as_deref(), !names.is_empty(), locking)));
     let query = nonces.bind(items.bind(contexts.bind(heads.bind(query))));
-    answering.bind(commands.bind(prompts.bind(query)))
+    names.bind(answering.bind(commands.bind(prompts.bind(query))))
 }
 
-/// A row: of a want's conversation if it has a position, of a held head otherwise.
-fn located(row: &PgRow) -> Result<(Option<i32>, TenantId, StreamKey), StorageError> {
-    let position: Option<i32> = row.try_get("position").map_err(failed)?;
-    Ok((position, tenant_id(row)?, stream_key(row)?))
+/// What a row tells.
+enum Located {
+    /// The conversation of the want at this position.
+    In(i32, StreamKey),
+    /// A head that is held.
+    Held(TenantId, StreamKey),
+    /// A name of a command that is held.
+    HeldName(TenantId, String),
+}
+
+fn located(row: &PgRow) -> Result<Located, StorageError> {
+    let (position, tenant_id): (Option<i32>, _) = (row.try_get("position").map_err(failed)?, tenant_id(row)?);
+    if text(row, "a")? == "command_name" {
+        return Ok(Located::HeldName(tenant_id, text(row, "b")?));
+    }
+    let key = stream_key(row)?;
+    Ok(position.map_or(Located::Held(tenant_id, key.clone()), |position| Located::In(position, key)))
 }

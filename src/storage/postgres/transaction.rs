@@ -10,7 +10,8 @@ use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::{
-    Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Transaction, Want, Writes,
+    Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
+    Want, Writes,
 };
 
 /// A transaction that holds the heads that it has locked.
@@ -92,9 +93,9 @@ impl Transaction for PostgresTransaction {
         write::write(&mut self.session, writes, now).await
     }
 
-    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError> {
-        self.enter(Some(tenant_id)).await?;
-        disposal::dispose(&mut self.session, tenant_id, disposal).await
+    async fn dispose(&mut self, tenant: &Tenant, disposal: &Disposal) -> Result<Counts, StorageError> {
+        self.enter(Some(&tenant.tenant_id)).await?;
+        disposal::dispose(&mut self.session, tenant, disposal).await
     }
 
     async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {

@@ -8,10 +8,12 @@ use sqlx::{SqliteConnection, SqliteExecutor};
 use super::SqliteStore;
 use super::rows::{Rows, head, nameless_head, text, unavailable};
 use super::spaces::ERASE as ERASE_SPACES;
+use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
-use crate::domain::id::{StreamId, TenantId};
+use crate::domain::id::{CommandId, StreamId, TenantId};
 use crate::evidence::entry::StreamHead;
-use crate::storage::{Counts, Disposal, DisposalStore, HoldSet, StorageError};
+use crate::storage::disposal::spent_names;
+use crate::storage::{Counts, Disposal, DisposalStore, HoldSet, StorageError, Tenant};
 
 const PAYLOADS: &str = "-- sqlite: disposal.payloads
     DELETE FROM log_payloads WHERE rowid IN (SELECT p.rowid FROM json_each(?2) AS w
@@ -19,7 +21,7 @@ const PAYLOADS: &str = "-- sqlite: disposal.payloads
         AND p.seq BETWEEN w.value->>1 AND w.value->>2)";
 
 /// By the word for their kind, what goes by one name each.
-const NAMED: [(&str, &str); 9] = [
+const NAMED: [(&str, &str); 8] = [
     (
         "prompts",
         "-- sqlite: disposal.prompts
@@ -46,11 +48,6 @@ const NAMED: [(&str, &str); 9] = [
         DELETE FROM items WHERE tenant_id = ?1 AND item_id IN (SELECT value FROM json_each(?2))",
     ),
     (
-        "commands",
-        "-- sqlite: disposal.commands
-        DELETE FROM commands WHERE tenant_id = ?1 AND command_id IN (SELECT value FROM json_each(?2))",
-    ),
-    (
         "frames",
         "-- sqlite: disposal.frames
         DELETE FROM frames WHERE tenant_id = ?1 AND context_frame_id IN (SELECT value FROM json_each(?2))",
@@ -72,6 +69,14 @@ const NAMED: [(&str, &str); 9] = [
         DELETE FROM principals WHERE tenant_id = ?1 AND principal_id IN (SELECT value FROM json_each(?2))",
     ),
 ];
+
+/// A command's names stay when it goes.
+const COMMANDS: &str = "-- sqlite: disposal.commands
+    DELETE FROM commands WHERE tenant_id = ?1 AND command_id IN (SELECT value FROM json_each(?2))
+        RETURNING command_id, idempotency_key";
+const SPENT_NAMES: &str = "-- sqlite: disposal.spent_names
+    INSERT INTO spent_names (tenant_id, name) SELECT ?1, unhex(value) FROM json_each(?2) WHERE true
+        ON CONFLICT DO NOTHING";
 
 /// What else goes with principals.
 const OF_PRINCIPALS: [(&str, &str); 2] = [
@@ -126,10 +131,10 @@ const HOLDS: &str = "-- sqlite: disposal.held
 /// Erases, table by table.
 pub(super) async fn dispose(
     connection: &mut SqliteConnection,
-    tenant_id: &TenantId,
+    tenant: &Tenant,
     disposal: &Disposal,
 ) -> Result<Counts, StorageError> {
-    let mut erasing = Erasing { connection, tenant_id, counts: Counts::new() };
+    let mut erasing = Erasing { connection, tenant_id: &tenant.tenant_id, counts: Counts::new() };
     let ranges = disposal.payloads.iter().map(|range| (&range.stream_id, range.first, range.last));
     erasing.run("payloads", PAYLOADS, ranges).await?;
     for (kind, names) in disposal.named() {
@@ -137,6 +142,7 @@ pub(super) async fn dispose(
             erasing.run(kind, sql, names.iter()).await?;
         }
     }
+    erasing.commands(&tenant.key, &disposal.commands).await?;
     for (kind, sql) in OF_PRINCIPALS {
         erasing.run(kind, sql, disposal.principals.iter()).await?;
     }
@@ -175,6 +181,26 @@ impl Erasing<'_> {
         let done = query.execute(&mut *self.connection).await.map_err(unavailable)?;
         *self.counts.entry(kind).or_default() += done.rows_affected();
         Ok(())
+    }
+
+    /// Commands go, and their names are spent.
+    async fn commands(&mut self, tenant_key: &Digest, ids: &[CommandId]) -> Result<(), StorageError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut array = Rows::default();
+        ids.iter().for_each(|id| array.add(id));
+        let query = sqlx::query(COMMANDS).bind(self.tenant_id.as_str()).bind(array.into_array());
+        let gone = query.fetch_all(&mut *self.connection).await.map_err(unavailable)?;
+        *self.counts.entry("commands").or_default() += gone.len() as u64;
+        let mut spent = Rows::default();
+        for row in &gone {
+            spent_names(tenant_key, text(row, "command_id")?, text(row, "idempotency_key")?)?
+                .iter()
+                .for_each(|name| spent.add(name));
+        }
+        let query = sqlx::query(SPENT_NAMES).bind(self.tenant_id.as_str()).bind(spent.into_array());
+        query.execute(&mut *self.connection).await.map_err(unavailable).map(drop)
     }
 
     /// Packs of other spaces that took facts of these in; found by the facts, so before the facts go.

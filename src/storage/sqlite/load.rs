@@ -111,7 +111,10 @@ const LOAD: &str = "
         CROSS JOIN claims AS c ON c.tenant_id = w.value->>0 AND c.claim_key = unhex(w.value->>1)
     UNION ALL
     SELECT 'attempt', a.tenant_id, a.attempt_id, a.command_id, NULL, NULL, NULL, NULL, NULL FROM json_each(?12) AS w
-        CROSS JOIN command_attempts AS a ON a.tenant_id = w.value->>0 AND a.attempt_id = w.value->>1";
+        CROSS JOIN command_attempts AS a ON a.tenant_id = w.value->>0 AND a.attempt_id = w.value->>1
+    UNION ALL
+    SELECT 'spent_name', n.tenant_id, NULL, NULL, NULL, NULL, NULL, n.name, NULL FROM json_each(?14) AS w
+        CROSS JOIN spent_names AS n ON n.tenant_id = w.value->>0 AND n.name = unhex(w.value->>1)";
 
 const LOAD_MORE: &str = "
     -- sqlite: load.more
@@ -145,7 +148,7 @@ impl<const N: usize> Lists<N> {
 /// Finds the streams of each want and loads what they name.
 pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Loaded, StorageError> {
     let streams = locate(connection, wants).await?;
-    let mut lists = Lists::<13>::new();
+    let mut lists = Lists::<14>::new();
     let mut conversations = BTreeSet::new();
     let mut keys = BTreeSet::new();
     for (want, streams) in wants.iter().zip(&streams) {
@@ -171,7 +174,7 @@ pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> R
     Ok(loaded)
 }
 
-fn name(lists: &mut Lists<13>, want: &Want) {
+fn name(lists: &mut Lists<14>, want: &Want) {
     let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
     needs.context.iter().for_each(|id| lists.add(3, &(tenant, id)));
     for item in needs.items.iter().chain(&needs.seen) {
@@ -188,6 +191,7 @@ fn name(lists: &mut Lists<13>, want: &Want) {
     needs.principals.iter().for_each(|id| lists.add(10, &(tenant, id)));
     want.claim.iter().for_each(|key| lists.add(11, &(tenant, key)));
     needs.attempt.iter().for_each(|id| lists.add(12, &(tenant, id)));
+    needs.names.iter().for_each(|name| lists.add(14, &(tenant, name)));
 }
 
 /// The streams that each want needs; a name that nothing answers to adds none.
@@ -236,6 +240,10 @@ fn take(loaded: &mut Loaded, row: &SqliteRow) -> Result<(), StorageError> {
         }
         "claim" => {
             loaded.claims.push((tenant, digest(row, "h")?, body(row, "claims")?));
+            return Ok(());
+        }
+        "spent_name" => {
+            loaded.spent_names.push((tenant, digest(row, "h")?));
             return Ok(());
         }
         "conversation" => {

@@ -145,8 +145,8 @@ impl Transaction for SqliteTransaction {
         write::write(&mut self.inner, writes).await
     }
 
-    async fn dispose(&mut self, tenant_id: &TenantId, disposal: &Disposal) -> Result<Counts, StorageError> {
-        disposal::dispose(&mut self.inner, tenant_id, disposal).await
+    async fn dispose(&mut self, tenant: &Tenant, disposal: &Disposal) -> Result<Counts, StorageError> {
+        disposal::dispose(&mut self.inner, tenant, disposal).await
     }
 
     async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {

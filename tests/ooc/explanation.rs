@@ -2,7 +2,8 @@
 
 use cscp::domain::command::Outcome;
 use cscp::domain::id::CommandId;
-use cscp::domain::operation::CredentialKind;
+use cscp::domain::message::{MessageEvent, MessageKind};
+use cscp::domain::operation::{CredentialKind, Operation};
 use cscp::service::{Caller, ServiceError};
 use cscp::storage::Scope;
 use serde_json::{Value, json};
@@ -111,6 +112,33 @@ async fn an_unclear_yes_is_part_of_the_explanation() {
     house.wait(700);
     let later = explain(&house, &operator, "cmd-1", None).await.unwrap();
     assert_eq!(later["summary"], "Not executed, because the time to answer was over.");
+}
+
+/// A stop that was typed, a tap on No and a message that was deleted are told apart.
+#[tokio::test]
+async fn what_took_a_yes_back_is_told_as_what_it_was() {
+    let (house, handler) = start().await;
+    let operator = house.caller(&handler.tenant, CredentialKind::Operator);
+    for (command, kind, text, told) in [
+        (
+            "cmd-1",
+            MessageKind::Text,
+            Some("oi moça, me enganei, cancela isso por favor"),
+            "A message came that stops what was agreed to",
+        ),
+        ("cmd-2", MessageKind::Text, Some("não"), "A message came. It reads as a no"),
+        ("cmd-3", MessageKind::Revoke, None, "An earlier message was deleted or edited"),
+    ] {
+        let context_id = house.talk(&handler, command).await;
+        let asked = house.ask(&handler, &context_id, command).await;
+        let tap = house.tap(&handler, &asked, command).await;
+        let reply_to = (kind == MessageKind::Revoke).then_some(tap);
+        let stop = MessageEvent { kind, text: text.map(str::to_owned), reply_to, ..house.message(command) };
+        house.execute(&handler, Operation::Ingest(Box::new(stop))).await.unwrap();
+        let explanation = explain(&house, &operator, command, None).await.unwrap();
+        let text = explanation["text"].as_str().unwrap();
+        assert!(text.contains(told), "{command}: {text}");
+    }
 }
 
 #[tokio::test]

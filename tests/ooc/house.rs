@@ -134,7 +134,7 @@ impl House {
         MessageId::new(format!("wamid.{count}")).unwrap()
     }
 
-    fn message(&self, conversation: &str) -> MessageEvent {
+    pub(crate) fn message(&self, conversation: &str) -> MessageEvent {
         MessageEvent {
             message_id: self.message_id(),
             channel: Channel::new("whatsapp").unwrap(),

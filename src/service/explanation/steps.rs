@@ -8,7 +8,7 @@ use crate::domain::event::Event;
 use crate::domain::id::{AttemptId, ItemId, ItemKind, MessageId};
 use crate::domain::item::{ItemState, PendingItem, Question};
 use crate::domain::lexicon::Reading;
-use crate::domain::message::MessageRecord;
+use crate::domain::message::{MessageKind, MessageRecord};
 use crate::domain::policy::PolicyRef;
 use crate::domain::redaction::Redactor;
 use crate::domain::time::Timestamp;
@@ -171,9 +171,15 @@ fn sentence(event: &Event, language: Language) -> Option<String> {
 fn message_read(message: &MessageRecord, language: Language) -> String {
     let verdict = language.pick(wording::verdict(message.verdict.code));
     let reason = language.pick(wording::reason(message.verdict.reason));
-    // A tap and a reaction carry no words to read.
+    // What decided something without being read as a yes or a no: a tap, a stop, a message that was taken away.
     if message.reading == Reading::Other && message.verdict.code.is_acceptance() {
-        return language.fill(Say::TapRead, &[verdict, reason]);
+        let phrase = match message.kind {
+            MessageKind::Interactive | MessageKind::Button | MessageKind::Reaction => Say::TapRead,
+            MessageKind::Edit | MessageKind::Revoke => Say::WithdrawalRead,
+            _ if matches!(message.verdict.reason, Reason::TakenBack | Reason::Postponed) => Say::StopRead,
+            _ => Say::TapRead,
+        };
+        return language.fill(phrase, &[verdict, reason]);
     }
     language.fill(Say::MessageRead, &[language.pick(wording::reading(&message.reading)), verdict, reason])
 }

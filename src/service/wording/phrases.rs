@@ -152,6 +152,16 @@ phrases! {
         "Llegó una pulsación o una respuesta equivalente y significa: {}, porque {}.",
         "Veio um toque ou uma resposta equivalente, que significa: {}, porque {}."
     ];
+    StopRead: [
+        "A message came that stops what was agreed to, and means: {}, because {}.",
+        "Llegó un mensaje que detiene lo aceptado y significa: {}, porque {}.",
+        "Chegou uma mensagem que interrompe o que foi aceito e significa: {}, porque {}."
+    ];
+    WithdrawalRead: [
+        "An earlier message was deleted or edited, and that means: {}, because {}.",
+        "Se borró o editó un mensaje anterior, y eso significa: {}, porque {}.",
+        "Uma mensagem anterior foi apagada ou editada, e isso significa: {}, porque {}."
+    ];
     TheConfirmation: ["The confirmation", "La confirmación", "A confirmação"];
     TheApproval: ["The approval", "La aprobación", "A aprovação"];
     TheChoice: ["The choice", "La elección", "A escolha"];

@@ -22,9 +22,9 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(500);
 const UNANSWERED_AT_LEAST: u64 = 10;
 const EXECUTED_AT_LEAST: usize = 10;
 
-/// How many requests are played. An ordinary run plays less: see `.ci/README.md`.
-fn operations() -> u64 {
-    setting("CSCP_TEST_HISTORY").and_then(|number| number.parse().ok()).unwrap_or(5_000)
+/// How many requests are played, where an ordinary run plays so few: see `.ci/README.md`.
+fn operations(ordinary: u64) -> u64 {
+    setting("CSCP_TEST_HISTORY").and_then(|number| number.parse().ok()).unwrap_or(ordinary)
 }
 
 /// The seed of the choices, so that a run can be made once more.
@@ -32,9 +32,9 @@ fn seed() -> u64 {
     setting("CSCP_TEST_HISTORY_SEED").and_then(|number| number.parse().ok()).unwrap_or(7)
 }
 
-fn begin(addresses: Vec<String>, key: &str) -> (Plan, JoinHandle<Result<Outcome, String>>) {
+fn begin(addresses: Vec<String>, key: &str, ordinary: u64) -> (Plan, JoinHandle<Result<Outcome, String>>) {
     let addresses = addresses.into_iter().map(|base| base.strip_prefix("http://").unwrap().to_owned());
-    let mut plan = Plan { addresses: addresses.collect(), seed: seed(), ..plan("", key, operations(), 20_000) };
+    let mut plan = Plan { addresses: addresses.collect(), seed: seed(), ..plan("", key, operations(ordinary), 20_000) };
     plan.patience.answer = ANSWER_WITHIN;
     let played = plan.clone();
     let playing = tokio::task::spawn_blocking(move || run(&played, |_| {}));
@@ -90,7 +90,7 @@ async fn the_history_of_two_servers_on_one_postgresql_keeps_every_rule() {
     house.done(&["tenant", "create", TENANT, "--policy", "operational"]);
     let key = house.done(&["key", "create", "--tenant", TENANT, "--kind", "admin", "--json"]);
     let key = serde_json::from_str::<serde_json::Value>(&key).unwrap()["key"].as_str().unwrap().to_owned();
-    let (plan, playing) = begin(house.addresses.clone(), &key);
+    let (plan, playing) = begin(house.addresses.clone(), &key, 2_000);
     let mut disturbed = 0;
     while !playing.is_finished() {
         pass(calm(1_500, disturbed)).await;
@@ -119,7 +119,7 @@ async fn the_history_of_one_server_on_sqlite_keeps_every_rule() {
     let serve = ["--policies", &policies, "--no-demo-tenant", "--metrics-listen", "off"];
     let mut server = Server::start_with(&folder, &serve);
     let address = server.base.clone();
-    let (plan, playing) = begin(vec![address.clone()], &key);
+    let (plan, playing) = begin(vec![address.clone()], &key, 5_000);
     let mut disturbed = 0;
     while !playing.is_finished() {
         pass(calm(400, disturbed)).await;

@@ -121,7 +121,7 @@ fn other_user() -> Option<(u32, u32)> {
 }
 
 /// Ports that nobody listens on now, in another order in every process.
-fn free_ports() -> impl Iterator<Item = u16> {
+pub(crate) fn free_ports() -> impl Iterator<Item = u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let mine = u16::try_from(std::process::id().wrapping_mul(7_919) % u32::from(PORTS)).unwrap_or_default();
     std::iter::repeat_with(move || FIRST_PORT + (mine + NEXT.fetch_add(1, Ordering::Relaxed) % PORTS) % PORTS)

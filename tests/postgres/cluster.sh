@@ -1,4 +1,4 @@
-# Keeps one throw-away PostgreSQL in a folder of its own: keep BIN [SETTING…].
+# Keeps one throw-away PostgreSQL in a folder of its own, and a standby of it where asked: keep BIN [SETTING…].
 #
 # It is told what to do on standard input and answers each line with one of its own. When its input ends, because
 # whoever holds the other end is done or dead, it stops the server at once and removes the folder. So neither can
@@ -21,8 +21,18 @@ answer() {
     fi
 }
 
+# A second server that follows the first one, under the name that the first one's settings may wait for.
+standby=$folder/standby
+follower() { "$bin/pg_ctl" -D "$standby" -s -w "$@" </dev/null >>"$log" 2>&1; }
+copy() {
+    # What stands in the path may be links to some of the programs only.
+    programs=$(dirname "$(readlink -f "$bin/pg_ctl")")
+    "$programs/pg_basebackup" -D "$standby" -R --no-sync -c fast -d "host=127.0.0.1 port=$1 user=cscp application_name=standby" \
+        </dev/null >>"$log" 2>&1
+}
+
 trap 'exit 1' HUP INT TERM
-trap 'server -m immediate stop; rm -rf "$folder"' EXIT
+trap 'follower -m immediate stop; server -m immediate stop; rm -rf "$folder"' EXIT
 
 # A language's order of letters where there is one: most databases have one, and nothing may lean on the order of bytes.
 answer eval 'initdb --locale-provider=icu --icu-locale=en-US || initdb'
@@ -32,5 +42,9 @@ while read -r word port; do
     case $word in
     start) answer server -l "$log" -o "-p $port" start ;;
     stop) answer server -m immediate stop ;;
+    copy) answer copy "$port" ;;
+    follow) answer follower -l "$log" -o "-p $port" start ;;
+    stay) answer follower -m immediate stop ;;
+    promote) answer follower promote ;;
     esac
 done

@@ -25,6 +25,7 @@ mod postgres;
 mod replay;
 mod server;
 mod sharing;
+mod standby;
 mod stopping;
 mod talk;
 mod two_servers;

@@ -82,6 +82,21 @@ async fn a_commit_whose_answer_was_lost_is_acknowledged_as_it_happened() {
     assert!(verify_tenant(house.store.as_ref(), &house.tenant.tenant_id).await.unwrap().broken.is_empty());
 }
 
+/// What is found there counts once the transaction that found it is committed as well: before that, the server may be the
+/// only one that has it.
+#[tokio::test]
+async fn what_is_found_and_cannot_be_committed_again_is_not_acknowledged() {
+    let house = House::new().await;
+    let context_id = house.context().await;
+    let (_, buttons) = house.ask(&context_id, "k").await;
+    let yes = Operation::Ingest(Box::new(house.message("wamid.yes", &json!({"button_id": buttons[0]}))));
+    let committer = fated(&house, Fate::AnswerLost, usize::MAX);
+    assert_eq!(submit(&committer, &house, yes.clone()).await, Err(Busy::Storage(cut())));
+    let again = house.answer(yes).await.unwrap();
+    assert_eq!(code(&again), "confirmed");
+    assert!(matches!(again, Answer::Turn { duplicate: true, .. }), "it had happened");
+}
+
 #[tokio::test]
 async fn a_commit_that_never_arrived_is_not_acknowledged_and_can_be_repeated() {
     let house = House::new().await;

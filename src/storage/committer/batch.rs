@@ -211,7 +211,13 @@ impl Line {
     async fn was_committed(&self, wants: &[Want], receipt: &(TenantId, ArtifactId)) -> Result<bool, StorageError> {
         let mut transaction = self.store.begin().await?;
         transaction.load(wants, Locking::Wait).await?;
-        transaction.has_entry(&receipt.0, &receipt.1).await
+        let there = transaction.has_entry(&receipt.0, &receipt.1).await?;
+        if there {
+            // A server that crashed while its standby was away has recovered the entry for itself alone. The commit of these
+            // locks comes after it, so it waits until the standby has both.
+            transaction.commit().await?;
+        }
+        Ok(there)
     }
 
     /// One transaction: lock, load, read the clock, decide, write, commit.

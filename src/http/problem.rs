@@ -21,6 +21,8 @@ use crate::storage::Refused;
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 /// When to come back, in seconds, where nobody knows better.
 const RETRY_SECONDS: u32 = 1;
+/// The longest pause that callers are asked for, in seconds: a clock may be set right at any time.
+const LONGEST_PAUSE_SECONDS: u32 = 60;
 
 /// One place in the body that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -190,6 +192,12 @@ impl From<ServiceError> for Problem {
             ServiceError::Busy { retry_after_seconds } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
                 .header(RETRY_AFTER, &retry_after_seconds.to_string())
                 .member("retry_after_seconds", retry_after_seconds),
+            ServiceError::ClockBehind { seconds } => {
+                let pause = seconds.clamp(1, LONGEST_PAUSE_SECONDS);
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "clock_behind", detail)
+                    .header(RETRY_AFTER, &pause.to_string())
+                    .member("retry_after_seconds", pause)
+            }
             ServiceError::Unavailable => Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
                 .header(RETRY_AFTER, &RETRY_SECONDS.to_string()),
             ServiceError::Internal => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail),

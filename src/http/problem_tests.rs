@@ -57,6 +57,7 @@ fn refusals() -> Vec<Refusal> {
         Refusal::AlreadyBound { execution: ExecutionState::Unknown, report_by: now },
         Refusal::CommandBound { execution: ExecutionState::Reported, outcome: Outcome::Succeeded },
         Refusal::IdempotencyKeyBound,
+        Refusal::CommandErased,
         Refusal::CommandAskedElsewhere { item_id: item_id.clone() },
         Refusal::ExecutionNotUnknown { execution: ExecutionState::Executing, report_by: now },
         Refusal::AlreadyTakenOver,
@@ -120,6 +121,7 @@ fn service_errors() -> Vec<ServiceError> {
         ServiceError::NotFound("record"),
         ServiceError::DetailNotAllowed,
         ServiceError::Busy { retry_after_seconds: 1 },
+        ServiceError::ClockBehind { seconds: 90_000 },
         ServiceError::Unavailable,
         ServiceError::Internal,
     ]

@@ -126,6 +126,15 @@ pub enum ServiceError {
         /// When to try again, in seconds.
         retry_after_seconds: u32,
     },
+    /// What is needed was last written to later than the clock shows.
+    #[error(
+        "the clock is {seconds} s behind what was recorded here last, so no deadline can be judged and nothing was done; \
+         repeat the request when the clock has caught up, or have the operator look at the clock"
+    )]
+    ClockBehind {
+        /// By how much.
+        seconds: u32,
+    },
     /// The database does not take work at the moment. Nothing was done, or it is not known; repeat the request as it is.
     #[error("the server cannot store anything at the moment; repeat the request as it is")]
     Unavailable,
@@ -155,6 +164,7 @@ impl From<Busy> for ServiceError {
         match busy {
             Busy::Full { retry_after_seconds } => Self::Busy { retry_after_seconds },
             Busy::Contended => Self::Busy { retry_after_seconds: 1 },
+            Busy::ClockBehind { seconds } => Self::ClockBehind { seconds },
             Busy::Storage(error) => error.into(),
             Busy::Stopping => Self::Unavailable,
         }
@@ -307,6 +317,12 @@ impl Service {
     /// Whether the database answers and takes work.
     pub async fn ready(&self) -> Result<(), ServiceError> {
         Ok(self.store.ping().await?)
+    }
+
+    /// By how many seconds the clock was found behind what was recorded, where that was in the last minute.
+    #[must_use]
+    pub fn clock_behind(&self) -> Option<u32> {
+        self.committer.clock_behind()
     }
 
     /// How writing goes: whether this server can keep what it is told.

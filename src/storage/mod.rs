@@ -53,6 +53,9 @@ use crate::evidence::entry::{LogEntry, StreamHead};
 use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::Fact;
 
+/// A lease that ends later than this many times its length from now was taken by a clock that was ahead.
+const LEASES_AHEAD: u32 = 2;
+
 /// A database. Object-safe, so that the house is built once for all of them.
 #[async_trait]
 pub trait Store: TreeStore + LoggedStore + LiveStore + DisposalStore + AgedRecords + SubjectStore {

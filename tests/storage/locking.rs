@@ -1,7 +1,10 @@
 //! The clock is read under the lock: waiting for it never makes an answer count that came too late (S3).
 
+use std::sync::Arc;
+
 use cscp::domain::operation::{Answer, Operation};
 use cscp::domain::refusal::Refusal;
+use cscp::storage::committer::{Busy, Committed, Submission};
 use serde_json::json;
 
 use crate::harness::{House, code};
@@ -72,4 +75,39 @@ async fn the_sweeper_makes_due_deadlines_durable() {
     let item = house.store.item(&house.tenant.tenant_id, &item_id).await.unwrap().unwrap();
     assert_eq!(item.state_word(), "expired");
     assert!(house.store.due(now, 10).await.unwrap().is_empty());
+}
+
+/// A conversation that was written to while the clock was ahead: nothing is asked, answered or bound there until the clock
+/// has caught up, because whatever ended in between would end too late. What was answered before is answered again.
+#[tokio::test]
+async fn a_conversation_that_is_ahead_of_the_clock_waits_for_it() {
+    for ahead in [6, 60, 86_400] {
+        let house = House::new().await;
+        let context_id = house.context().await;
+        let (_, buttons) = house.ask(&context_id, "k").await;
+        let early = house.message("wamid.early", &json!({"text": "hello", "conversation_id": "c"}));
+        house.clock.pass_seconds(ahead);
+        house.answer(Operation::Ingest(Box::new(early.clone()))).await.unwrap();
+        house.clock.pass_seconds(-ahead);
+        let refused = |busy: Result<Committed, Busy>| match busy {
+            Err(Busy::ClockBehind { seconds }) => assert_eq!(i64::from(seconds), ahead),
+            other => panic!("{other:?}"),
+        };
+        let tap = house.message("wamid.tap", &json!({"button_id": buttons[0]}));
+        refused(submit(&house, Operation::Ingest(Box::new(tap))).await);
+        refused(submit(&house, House::bind(&context_id, "k", "one")).await);
+        assert_eq!(house.committer.clock_behind().map(i64::from), Some(ahead));
+        // Other conversations go on.
+        let other = json!({"text": "hello", "conversation_id": "other"});
+        house.answer(Operation::Ingest(Box::new(house.message("wamid.other", &other)))).await.unwrap();
+        // Up to a few seconds count as the present.
+        house.clock.pass_seconds(ahead - 5);
+        let tap = house.message("wamid.tap", &json!({"button_id": buttons[0]}));
+        let turn = house.answer(Operation::Ingest(Box::new(tap))).await.unwrap();
+        assert_eq!(code(&turn), if ahead > 300 { "expired" } else { "confirmed" });
+    }
+}
+
+async fn submit(house: &House, operation: Operation) -> Result<Committed, Busy> {
+    house.committer.submit(Submission { tenant: Arc::clone(&house.tenant), operation, claim: None }).await
 }

@@ -220,6 +220,17 @@ async fn a_lease_is_held_by_one_until_it_runs_out_or_is_given_back() {
     assert!(one.store.take_lease("sweeper", "one", 10).await.unwrap());
 }
 
+/// A process that took it while its clock was a year ahead, and died, does not hold it for a year.
+#[tokio::test]
+async fn a_lease_of_a_clock_that_was_ahead_is_taken_over() {
+    let house = House::new().await;
+    house.clock.pass_seconds(365 * 86_400);
+    assert!(house.store.take_lease("sweeper", "one", 10).await.unwrap());
+    house.clock.pass_seconds(-365 * 86_400);
+    assert!(house.store.take_lease("sweeper", "two", 10).await.unwrap());
+    assert!(!house.store.take_lease("sweeper", "one", 10).await.unwrap(), "and held like any other");
+}
+
 #[tokio::test]
 async fn a_commit_that_fails_is_known_to_have_failed_and_leaves_nothing() {
     let Some([one, two]) = houses().await else { return };

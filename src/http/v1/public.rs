@@ -86,6 +86,7 @@ async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
         "policies": rules,
         "queued": app.service.queued(),
         "rollback_protection": log.protection(),
+        "clock": if app.service.clock_behind().is_some() { "behind" } else { "ok" },
         "log": if log.refused().is_empty() { "ok" } else { "refuses_to_sign" },
     });
     Reply::new(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &body)

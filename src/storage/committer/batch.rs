@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::queue::Queue;
 use super::work::{Work, want};
-use super::{Busy, Limits, Outcome, RulesInForce, Submitted, Waiting, spaces};
+use super::{Busy, Limits, RulesInForce, Submitted, Turnout, Waiting, spaces};
 use crate::domain::id::{ArtifactId, Entropy, TenantId};
 use crate::storage::{Locking, StorageError, Store, Want, rows};
 
@@ -31,8 +31,8 @@ pub(super) struct Line {
     pub(super) limits: Limits,
 }
 
-/// The outcome of each operation; `None` for what another process holds.
-type Outcomes = Vec<Option<Outcome>>;
+/// What became of each operation.
+type Outcomes = Vec<Turnout>;
 
 /// A batch whose commit was not answered: what it would have decided, and an entry that tells whether it did.
 struct Doubt {
@@ -112,8 +112,8 @@ impl Line {
         match self.settled(&submissions(&batch), Locking::Skip).await {
             Ok(outcomes) => {
                 self.queue.commit_succeeded();
-                for (waiting, outcome) in batch.into_iter().zip(outcomes) {
-                    waiting.reply(outcome.ok_or(Busy::Contended));
+                for (waiting, turnout) in batch.into_iter().zip(outcomes) {
+                    self.reply(waiting, turnout);
                 }
             }
             Err(Failed::Before(_)) => self.one_by_one(batch).await,
@@ -129,7 +129,7 @@ impl Line {
                 // Put back, it could be overtaken by what comes after it here: its caller is told instead.
                 Ok(mut outcomes) => {
                     self.queue.commit_succeeded();
-                    waiting.reply(outcomes.pop().flatten().ok_or(Busy::Contended));
+                    self.reply(waiting, outcomes.pop().unwrap_or(Turnout::Held));
                 }
                 Err(Failed::Before(StorageError::Contended)) => {
                     // Others may need the same lock: they are not made to wait for it once more each.
@@ -166,18 +166,30 @@ impl Line {
     fn answer(&self, batch: Vec<Waiting>, outcomes: Outcomes) {
         self.queue.commit_succeeded();
         let mut skipped = Vec::new();
-        for (mut waiting, outcome) in batch.into_iter().zip(outcomes) {
-            if let Some(committed) = outcome {
-                waiting.reply(Ok(committed));
-            } else {
+        for (mut waiting, turnout) in batch.into_iter().zip(outcomes) {
+            if matches!(turnout, Turnout::Held) {
                 waiting.skips = waiting.skips.saturating_add(1);
                 skipped.push(waiting);
+            } else {
+                self.reply(waiting, turnout);
             }
         }
         if !skipped.is_empty() {
             metrics::counter!("cscp_skipped_operations_total").increment(u64::try_from(skipped.len()).unwrap_or(0));
             self.queue.put_back(skipped);
         }
+    }
+
+    fn reply(&self, waiting: Waiting, turnout: Turnout) {
+        if let Turnout::ClockBehind(seconds) = turnout {
+            metrics::counter!("cscp_clock_behind_total").increment(1);
+            tracing::warn!(
+                clock.behind_seconds = seconds,
+                "the clock is behind what was recorded, so nothing is decided there"
+            );
+            self.queue.clock_was_behind(seconds);
+        }
+        waiting.reply(turnout.into_answer());
     }
 
     /// An attempt, and if its commit was not answered, what became of it.
@@ -227,7 +239,7 @@ impl Line {
         let mut transaction = self.store.begin().await.map_err(Failed::ToBegin)?;
         let mut loaded = transaction.load(&wants, locking).await?;
         if loaded.streams.iter().all(Option::is_none) {
-            return Ok(submissions.iter().map(|_| None).collect());
+            return Ok(submissions.iter().map(|_| Turnout::Held).collect());
         }
         let referred = rows::referred(&loaded.rows);
         loaded.rows.extend(transaction.load_more(&referred.principals, &referred.items).await?);

@@ -68,6 +68,28 @@ struct Submitted {
 /// A decision of either kind.
 type Outcome = Committed<Answered, Refused>;
 
+/// What became of an operation in a batch.
+#[derive(Debug, Clone)]
+enum Turnout {
+    /// It was decided.
+    Decided(Outcome),
+    /// Another process holds what it needs.
+    Held,
+    /// A stream that it needs was last written to so many seconds later than the clock shows.
+    ClockBehind(u32),
+}
+
+impl Turnout {
+    /// The answer for a caller who waits no longer.
+    fn into_answer(self) -> Result<Outcome, Busy> {
+        match self {
+            Self::Decided(outcome) => Ok(outcome),
+            Self::Held => Err(Busy::Contended),
+            Self::ClockBehind(seconds) => Err(Busy::ClockBehind { seconds }),
+        }
+    }
+}
+
 /// What was decided and is durable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Committed<A = Answer, R = Refusal> {
@@ -91,6 +113,13 @@ pub enum Busy {
     /// Another process holds what is needed, and did so for too long.
     #[error("another process holds what is needed")]
     Contended,
+    /// What is needed was last written to later than the clock shows. Nothing can be decided there by time: whatever ends in
+    /// between would end too late.
+    #[error("the clock is {seconds} s behind what was recorded")]
+    ClockBehind {
+        /// By how much.
+        seconds: u32,
+    },
     /// The database does not take it.
     #[error("{0}")]
     Storage(#[from] StorageError),
@@ -105,6 +134,7 @@ impl Busy {
         match self {
             Self::Full { .. } => "full",
             Self::Contended | Self::Storage(StorageError::Contended | StorageError::Conflict) => "contended",
+            Self::ClockBehind { .. } => "clock_behind",
             Self::Storage(StorageError::Unavailable(_)) => "unavailable",
             Self::Storage(_) => "inconsistent",
             Self::Stopping => "stopping",
@@ -273,6 +303,12 @@ impl Committer {
     #[must_use]
     pub fn health(&self) -> WriteHealth {
         self.queues.iter().map(|queue| queue.health()).max().unwrap_or(WriteHealth::Stopped)
+    }
+
+    /// By how many seconds the clock was found behind what was recorded, where that was in the last minute.
+    #[must_use]
+    pub fn clock_behind(&self) -> Option<u32> {
+        self.queues.iter().filter_map(|queue| queue.clock_behind()).max()
     }
 
     /// Takes no more work. What was accepted is still done; [`Writer::run`] then returns.

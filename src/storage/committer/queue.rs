@@ -15,6 +15,9 @@ const RETRY_AFTER_SECONDS: u32 = 1;
 /// How long a failed commit counts as the state of things when nothing has been tried since.
 const FAILURE_COUNTS: Duration = Duration::from_secs(10);
 
+/// How long a clock that was found behind is told of.
+const CLOCK_COUNTS: Duration = Duration::from_mins(1);
+
 /// Operations that wait, one line per tenant; lines take turns.
 pub(super) struct Queue {
     limits: Limits,
@@ -31,6 +34,8 @@ struct State {
     closed: bool,
     /// When a commit failed last, if none has succeeded since.
     failed_at: Option<Instant>,
+    /// When the clock was last found behind what was recorded, and by how many seconds.
+    behind: Option<(Instant, u32)>,
 }
 
 impl Queue {
@@ -109,6 +114,14 @@ impl Queue {
 
     pub(super) fn commit_succeeded(&self) {
         self.state().failed_at = None;
+    }
+
+    pub(super) fn clock_was_behind(&self, seconds: u32) {
+        self.state().behind = Some((Instant::now(), seconds));
+    }
+
+    pub(super) fn clock_behind(&self) -> Option<u32> {
+        self.state().behind.filter(|(at, _)| at.elapsed() < CLOCK_COUNTS).map(|(_, seconds)| seconds)
     }
 
     pub(super) fn health(&self) -> WriteHealth {

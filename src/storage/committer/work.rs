@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::spaces::{Spaces, stream_of};
-use super::{Committed, Outcome, Submitted};
+use super::{Committed, Outcome, Submitted, Turnout};
 use crate::domain::canonical::Digest;
 use crate::domain::decide::{Decision, Rules, decide};
 use crate::domain::event::{Evidence, Recorded, StreamKey};
@@ -82,12 +82,16 @@ impl Work {
         submission: &Submitted,
         rules: &Rulebook,
         entropy: &mut dyn Entropy,
-    ) -> Result<Option<Outcome>, StorageError> {
-        let Some(streams) = self.streams.get(index).cloned().flatten() else { return Ok(None) };
+    ) -> Result<Turnout, StorageError> {
+        let Some(streams) = self.streams.get(index).cloned().flatten() else { return Ok(Turnout::Held) };
         let tenant_id = &submission.tenant.tenant_id;
         let now = self.not_before_last_entry(tenant_id, &streams);
         if let Some(replay) = self.replay(submission, now) {
-            return Ok(Some(replay));
+            return Ok(Turnout::Decided(replay));
+        }
+        let behind = self.now.seconds_until(now);
+        if behind > MAX_BEHIND_SECONDS && !only_records(submission) {
+            return Ok(Turnout::ClockBehind(u32::try_from(behind).unwrap_or(u32::MAX)));
         }
         let scope = submission.tenant.policy_scope();
         let rules = rules.rules(&scope);
@@ -114,11 +118,11 @@ impl Work {
         if is_erased(&result) {
             // Neither a kept answer nor the name of a lock may bring back whom it was about.
             self.writes.unnamed.extend(streams.into_iter().map(|key| (tenant_id.clone(), key)));
-            return Ok(Some(Committed { result, at: now, replayed: false }));
+            return Ok(Turnout::Decided(Committed { result, at: now, replayed: false }));
         }
         let hours = rules.policy.pack().retention.idempotency_hours;
         self.keep_claim(submission, &streams, &result, now, hours);
-        Ok(Some(Committed { result, at: now, replayed: false }))
+        Ok(Turnout::Decided(Committed { result, at: now, replayed: false }))
     }
 
     /// Chains events to their streams.
@@ -281,6 +285,16 @@ impl Work {
         self.spaces.into_writes(&mut writes);
         writes
     }
+}
+
+/// How far the last entry of a stream may lie ahead of the clock. Up to this it counts as the present: clocks of several
+/// hosts differ, and are set right in small steps. Beyond it the clock was wrong when the entry was written, or is wrong now,
+/// and a deadline that is counted from either would be no deadline.
+const MAX_BEHIND_SECONDS: u64 = 5;
+
+/// Whether an operation only writes down what was looked at: no deadline depends on it.
+fn only_records(submission: &Submitted) -> bool {
+    matches!(submission.request, Request::Core(Operation::RecordRead(_)))
 }
 
 /// Whether it answers the delivery of a message that was erased.

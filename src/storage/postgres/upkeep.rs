@@ -7,6 +7,7 @@ use super::rows::{impossible, tenant_id, text};
 use super::session::{Desk, EVERYBODY};
 use crate::domain::id::{ConversationId, TenantId};
 use crate::domain::time::{Clock, Timestamp};
+use crate::storage::LEASES_AHEAD;
 use crate::storage::StorageError;
 use crate::storage::subject::ERASURE_KEY_MICROS;
 
@@ -60,7 +61,8 @@ pub(super) async fn forget_erasure_keys(desk: &Desk, now: Timestamp, limit: u32)
     desk.change(EVERYBODY, sqlx::query(sql).bind(ended).bind(i64::from(limit))).await
 }
 
-/// Takes or renews a lease.
+/// Takes or renews a lease. One that ends later than any could that was taken until now was taken by a clock that was ahead:
+/// its holder does not keep it.
 pub(super) async fn take_lease(
     desk: &Desk,
     clock: Option<&Arc<dyn Clock>>,
@@ -72,11 +74,12 @@ pub(super) async fn take_lease(
     let sql = "-- postgres: upkeep.take_lease
         INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3)
         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-        WHERE leases.holder = excluded.holder OR leases.until <= $4";
+        WHERE leases.holder = excluded.holder OR leases.until <= $4 OR leases.until > $5";
     let mut session = desk.small_transaction().await?;
     let now = clock::now(&mut session, clock).await?;
     let until = now.plus_seconds(seconds);
-    let query = sqlx::query(sql).bind(name).bind(holder).bind(until.as_micros()).bind(now.as_micros());
+    let latest = now.plus_seconds(seconds.saturating_mul(LEASES_AHEAD)).as_micros();
+    let query = sqlx::query(sql).bind(name).bind(holder).bind(until.as_micros()).bind(now.as_micros()).bind(latest);
     let taken = session.count(query).await?;
     session.commit().await?;
     Ok(taken == 1)

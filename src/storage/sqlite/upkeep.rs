@@ -6,6 +6,7 @@ use sqlx::sqlite::SqliteRow;
 use super::rows::{impossible, tenant_id, text, unavailable};
 use crate::domain::id::{ConversationId, TenantId};
 use crate::domain::time::Timestamp;
+use crate::storage::LEASES_AHEAD;
 use crate::storage::StorageError;
 use crate::storage::subject::ERASURE_KEY_MICROS;
 
@@ -45,6 +46,8 @@ pub(super) async fn postpone(pool: &SqlitePool, now: Timestamp, limit: u32) -> R
     Ok(query.execute(pool).await.map_err(unavailable)?.rows_affected())
 }
 
+/// Takes or renews a lease. One that ends later than any could that was taken until now was taken by a clock that was ahead:
+/// its holder does not keep it.
 pub(super) async fn take_lease(
     pool: &SqlitePool,
     name: &str,
@@ -55,9 +58,10 @@ pub(super) async fn take_lease(
     let sql = "-- sqlite: upkeep.take_lease
         INSERT INTO leases (name, holder, until) VALUES (?1, ?2, ?3)
         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-            WHERE leases.holder = excluded.holder OR leases.until <= ?4";
+            WHERE leases.holder = excluded.holder OR leases.until <= ?4 OR leases.until > ?5";
     let until = now.plus_seconds(seconds).as_micros();
-    let query = sqlx::query(sql).bind(name).bind(holder).bind(until).bind(now.as_micros());
+    let latest = now.plus_seconds(seconds.saturating_mul(LEASES_AHEAD)).as_micros();
+    let query = sqlx::query(sql).bind(name).bind(holder).bind(until).bind(now.as_micros()).bind(latest);
     Ok(query.execute(pool).await.map_err(unavailable)?.rows_affected() == 1)
 }
 

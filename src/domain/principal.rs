@@ -72,11 +72,13 @@ impl Alias {
 
 /// Whether both are telephone numbers with the same digits.
 fn same_digits(one: &str, another: &str) -> bool {
-    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || matches!(c, '+' | ' ' | '-' | '(' | ')'));
+    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || SPELLING.contains(&c));
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     is_number(one) && is_number(another) && digits(one).len() >= MIN_PHONE_DIGITS && digits(one) == digits(another)
 }
 
+/// What telephone numbers are spelled with besides digits. Indexes of the databases leave out the same.
+const SPELLING: [char; 5] = ['+', ' ', '-', '(', ')'];
 /// The fewest digits of a telephone number that names somebody.
 const MIN_PHONE_DIGITS: usize = 7;
 
@@ -166,18 +168,51 @@ impl Identity<'_> {
     }
 }
 
-/// How many different people these are. Whoever is the same person as one of two others makes all three one.
+/// How many different people `some` are, by themselves and by what links them. Whoever is the same person as one of two others
+/// makes all three one, and need not be one of `some` for that.
 #[must_use]
-pub fn count_people(identities: &[Identity<'_>]) -> usize {
-    let mut groups: Vec<Vec<&Identity<'_>>> = Vec::new();
-    for identity in identities {
-        let same = |group: &Vec<&Identity<'_>>| group.iter().any(|member| member.is_same_person(identity));
-        let (mut own, others): (Vec<_>, Vec<_>) = groups.into_iter().partition(same);
-        own.push(vec![identity]);
-        groups = others;
-        groups.push(own.concat());
+pub fn count_people(some: &[Identity<'_>], links: &[Identity<'_>]) -> usize {
+    let mut left: Vec<(bool, Identity<'_>)> =
+        some.iter().map(|one| (true, *one)).chain(links.iter().map(|link| (false, *link))).collect();
+    let mut people = 0;
+    while let Some(at) = left.iter().position(|(counts, _)| *counts) {
+        people += 1;
+        let mut reached = vec![left.swap_remove(at).1];
+        while let Some(one) = reached.pop() {
+            let (same, others) = left.into_iter().partition(|(_, other)| other.is_same_person(&one));
+            left = others;
+            reached.extend(same.into_iter().map(|(_, other): (bool, Identity<'_>)| other));
+        }
     }
-    groups.len()
+    people
+}
+
+/// What a principal and others who may be the same person have in common, as it is searched by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PersonKey(String);
+
+impl PersonKey {
+    /// A text without what telephone numbers are spelled with besides digits. Texts that name one person have one key; the
+    /// other way round it need not be so.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self(text.chars().filter(|c| !SPELLING.contains(c)).collect())
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Principal {
+    /// What whoever is the same person has in common with it: its id, its person id, its external names in force.
+    pub fn person_keys(&self) -> impl Iterator<Item = PersonKey> {
+        let person = self.person_id.iter().map(|person| PersonKey::of(person.as_str()));
+        let aliases = self.aliases.iter().map(|alias| PersonKey::of(&alias.value));
+        std::iter::once(PersonKey::of(self.principal_id.as_str())).chain(person).chain(aliases)
+    }
 }
 
 #[cfg(test)]
@@ -209,14 +244,16 @@ mod tests {
             (1, who(&number, None, &[]), who(&b, None, &written[..]), "an id that is the other's number"),
             (1, who(&a, None, &plain[..]), who(&b, None, &written[..]), "one number, with and without a plus"),
         ] {
-            assert_eq!(count_people(&[first, second]), people, "{what}");
-            assert_eq!(count_people(&[second, first]), people, "{what}, the other way round");
+            assert_eq!(count_people(&[first, second], &[]), people, "{what}");
+            assert_eq!(count_people(&[second, first], &[]), people, "{what}, the other way round");
         }
         // a and b share nothing; c is the same person as each of them.
         let both = [one[0].clone(), two[0].clone()];
         let linked = [who(&a, None, &one[..]), who(&b, None, &two[..]), who(&c, None, &both[..])];
-        assert_eq!(count_people(&linked), 1);
-        assert_eq!(count_people(&[linked[2], linked[1], linked[0]]), 1);
-        assert_eq!(count_people(&[]), 0);
+        assert_eq!(count_people(&linked, &[]), 1);
+        assert_eq!(count_people(&[linked[2], linked[1], linked[0]], &[]), 1);
+        assert_eq!(count_people(&linked[..2], &linked[2..]), 1, "a link that does not count itself");
+        assert_eq!(count_people(&linked[..2], &[]), 2);
+        assert_eq!(count_people(&[], &linked), 0);
     }
 }

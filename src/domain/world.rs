@@ -18,7 +18,7 @@ use super::id::{
 };
 use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt, Question};
 use super::message::MessageRecord;
-use super::principal::{Identity, Principal};
+use super::principal::{Identity, Principal, count_people};
 use super::slots;
 use super::time::Timestamp;
 
@@ -73,8 +73,10 @@ pub struct World {
     pub messages: BTreeMap<Digest, MessageRecord>,
     /// Messages named that were erased: only their dedupe key is left.
     pub erased_messages: BTreeSet<Digest>,
-    /// Principals named or referred to.
+    /// Principals named or referred to; where people are counted, also whoever may be the same person as one of them.
     pub principals: BTreeMap<PrincipalId, Principal>,
+    /// Whether there are too many of those to look at them all. Then nobody is known to be another person.
+    pub people_unknown: bool,
     /// Frames captured since loading.
     pub frames: BTreeMap<ContextFrameId, StoredFrame>,
     /// What has changed since loading.
@@ -97,6 +99,7 @@ impl World {
             messages: BTreeMap::new(),
             erased_messages: BTreeSet::new(),
             principals: BTreeMap::new(),
+            people_unknown: false,
             frames: BTreeMap::new(),
             touched: Touched::default(),
         }
@@ -127,6 +130,22 @@ impl World {
             person_id: principal.and_then(|principal| principal.person_id.as_ref()),
             aliases: principal.map_or(&[], |principal| &principal.aliases),
         }
+    }
+
+    /// How many different people these are, as far as it is known here.
+    #[must_use]
+    pub fn count_people(&self, identities: &[Identity<'_>]) -> usize {
+        if self.people_unknown {
+            return identities.len().min(1);
+        }
+        let links: Vec<Identity<'_>> = self.principals.keys().map(|id| self.identity(id)).collect();
+        count_people(identities, &links)
+    }
+
+    /// Whether both are one person.
+    #[must_use]
+    pub fn is_one_person(&self, one: &Identity<'_>, other: &Identity<'_>) -> bool {
+        self.count_people(&[*one, *other]) == 1
     }
 
     /// Whether a command with this id or this idempotency key was bound before and has been erased since.

@@ -13,7 +13,7 @@ use crate::domain::principal::Principal;
 use crate::domain::slots::{LAST_RESULT, pending_slot};
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
-use crate::storage::{ApprovalQuery, ContextQuery, Page, Position, PrincipalQuery, Scope, UnreportedQuery};
+use crate::storage::{ApprovalQuery, ContextQuery, Kin, Page, Position, PrincipalQuery, Scope, UnreportedQuery};
 
 /// A context record with what is worked out when it is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,11 +154,21 @@ impl Service {
         let Question::Approval { approvals, .. } = &item.question else { return Ok(item) };
         let tenant = &caller.tenant;
         let mut world = World::new(tenant.tenant_id.clone(), tenant.key);
-        world.principals.extend(requester.map(|principal| (principal.principal_id.clone(), principal)));
-        for given in approvals {
-            let approver = self.store.principal(&tenant.tenant_id, given.approver_id.as_str()).await?;
-            world.principals.extend(approver.map(|principal| (principal.principal_id.clone(), principal)));
+        let mut kin = Kin::default();
+        std::iter::once(&item.actor_id)
+            .chain(approvals.iter().map(|given| &given.approver_id))
+            .for_each(|id| kin.begin(id));
+        loop {
+            let keys = kin.next();
+            if keys.is_empty() {
+                break;
+            }
+            kin.take(self.store.kin(&tenant.tenant_id, &keys).await?);
         }
+        let (people, too_many) = kin.end();
+        world.people_unknown = too_many;
+        let named = |principal: Principal| (principal.principal_id.clone(), principal);
+        world.principals.extend(people.into_iter().chain(requester).map(named));
         Ok(at_present(&world, &item))
     }
 

@@ -6,6 +6,7 @@
 pub mod committer;
 mod disposal;
 mod error;
+mod kin;
 mod live;
 mod logged;
 pub mod postgres;
@@ -24,6 +25,7 @@ use async_trait::async_trait;
 
 pub use disposal::{Counts, Disposal, DisposalStore, Disposing, HoldSet, count_kinds};
 pub use error::StorageError;
+pub use kin::{Kin, MAX_KIN};
 pub use live::{LiveRow, LiveStore, LiveTable, Maker};
 pub use logged::LoggedStore;
 pub use query::{
@@ -46,7 +48,7 @@ use crate::domain::id::{
 };
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
-use crate::domain::principal::Principal;
+use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::Timestamp;
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
@@ -144,6 +146,8 @@ pub trait Store: TreeStore + LoggedStore + LiveStore + DisposalStore + AgedRecor
     async fn principal(&self, tenant_id: &TenantId, id: &str) -> Result<Option<Principal>, StorageError>;
     /// Principals, by id.
     async fn principals(&self, tenant_id: &TenantId, query: &PrincipalQuery) -> Result<Page<Principal>, StorageError>;
+    /// Principals with one of these keys, at most one more than [`MAX_KIN`].
+    async fn kin(&self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError>;
     /// A context frame.
     async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError>;
     /// Log entries, oldest first.

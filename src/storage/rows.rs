@@ -1,6 +1,8 @@
 //! Between rows and the world: what a load puts in, what a decision changed, what a row refers to.
 
-use super::{Row, Writes};
+use std::collections::BTreeMap;
+
+use super::{Kin, Row, Want, Writes};
 use crate::domain::id::{ItemId, PrincipalId, TenantId};
 use crate::domain::item::Question;
 use crate::domain::world::World;
@@ -20,6 +22,25 @@ pub(super) fn put(world: &mut World, row: Row) {
         // Items bring their prompts along.
         Row::Prompt(..) => {}
     }
+}
+
+/// Whoever may be the same person as somebody whom a decision about an approval looks at: those who gave it, those who are
+/// about to, the one it is asked for. By tenant; nobody where no approval was loaded.
+pub(super) fn kin(wants: &[Want], rows: &[(TenantId, Row)]) -> BTreeMap<TenantId, Kin> {
+    let mut kin: BTreeMap<TenantId, Kin> = BTreeMap::new();
+    for (tenant_id, row) in rows {
+        let Row::Item(item) = row else { continue };
+        let Question::Approval { approvals, .. } = &item.question else { continue };
+        let search = kin.entry(tenant_id.clone()).or_default();
+        search.begin(&item.actor_id);
+        approvals.iter().for_each(|given| search.begin(&given.approver_id));
+    }
+    for want in wants {
+        if let Some(search) = kin.get_mut(&want.tenant_id) {
+            want.needs.principals.iter().for_each(|id| search.begin(id));
+        }
+    }
+    kin
 }
 
 /// Hands over every row that events have made or changed. What is made comes in the order of its names, so that two

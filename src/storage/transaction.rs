@@ -13,7 +13,7 @@ use crate::domain::id::{
 use crate::domain::item::PendingItem;
 use crate::domain::message::{MessageRecord, message_key};
 use crate::domain::operation::{Needs, Operation};
-use crate::domain::principal::Principal;
+use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::Timestamp;
 use crate::domain::world::{Conversation, StoredFrame};
 use crate::evidence::entry::{Appended, StreamHead};
@@ -111,6 +111,8 @@ pub struct Loaded {
     pub claims: Vec<(TenantId, Digest, StoredClaim)>,
     /// Names of commands that were bound and erased since.
     pub spent_names: Vec<(TenantId, Digest)>,
+    /// Tenants of which too many principals may be one person to look at them all.
+    pub people_unknown: Vec<TenantId>,
 }
 
 /// What a batch writes, all in one transaction.
@@ -170,6 +172,10 @@ pub trait Transaction: Send {
         principals: &[(TenantId, PrincipalId)],
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError>;
+
+    /// Loads principals with one of these keys, at most one more than [`super::MAX_KIN`], and holds them: who they are cannot
+    /// change between decision and commit.
+    async fn kin(&mut self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError>;
 
     /// Loads fact spaces. What a want names twice comes twice.
     async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError>;

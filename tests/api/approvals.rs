@@ -102,3 +102,95 @@ async fn a_repetition_is_the_deciders_own_and_survives_a_change_of_key() {
     let got = send(&second).await.problem(409, "already_decided");
     assert!(!got.replayed(), "nobody is told that somebody else's decision was theirs");
 }
+
+/// What a principal is known by: kind of its alias and its value.
+type Known = (&'static str, &'static str);
+
+async fn put(handler: &Client, id: &str, role: Option<&str>, known: &[Known], person: Option<&str>) {
+    let aliases: Vec<Value> = known.iter().map(|(kind, value)| json!({"kind": kind, "value": value})).collect();
+    let roles: Vec<&str> = role.into_iter().collect();
+    let mut body = json!({"kind": "person", "roles": roles, "aliases": aliases});
+    if let Some(person) = person {
+        body["person_id"] = person.into();
+    }
+    let got = handler.put(&format!("/v1/principals/{id}"), body).await;
+    assert!([200, 201].contains(&got.status), "{got:?}");
+}
+
+const P1: Known = ("phone", "+55 11 90000-0001");
+const P1_BARE: Known = ("phone", "5511900000001");
+const P2: Known = ("phone", "5511900000002");
+const P3: Known = ("bsuid", "BR.3");
+
+/// Accounts that link two approvers who have nothing in common (ADR 24). None of them approves.
+fn links(case: usize) -> Vec<(&'static str, Vec<Known>, Option<&'static str>)> {
+    match case {
+        0 => vec![("link", vec![P1, P2], None)],
+        1 => vec![("link", vec![P1_BARE, P2], None)],
+        2 => vec![("link-1", vec![P1, P3], None), ("link-2", vec![P3, P2], None)],
+        3 => vec![("link-1", vec![P1], Some("somebody")), ("link-2", vec![P2], Some("somebody"))],
+        4 => vec![("link", vec![P2], Some("one"))],
+        // Its own id is the number of the other one.
+        _ => vec![("5511900000001", vec![P2], None)],
+    }
+}
+const CASES: usize = 6;
+
+#[tokio::test]
+async fn accounts_that_a_third_one_links_are_one_person() {
+    for case in 0..CASES {
+        for late in [false, true] {
+            let house = House::new().await;
+            house.tenant("o", "operational").await;
+            let handler = house.handler("o").await;
+            let (id, role) = asked(&house, &handler, "conv").await;
+            let required = handler.get(&format!("/v1/approvals/{id}")).await.expect(200).body["required"].clone();
+            assert_eq!(required, 2, "{COMMAND} needs two people");
+            put(&handler, "one", Some(&role), &[P1], None).await;
+            put(&handler, "two", Some(&role), &[P2], None).await;
+            let decide = Some(&[Scope::ApprovalDecide, Scope::ContextRead][..]);
+            let one = house.client("o", CredentialKind::Operator, decide, Some("one")).await;
+            let two = house.client("o", CredentialKind::Operator, decide, Some("two")).await;
+            let link = async || {
+                for (id, known, person) in links(case) {
+                    put(&handler, id, None, &known, person).await;
+                }
+            };
+            let path = format!("/v1/approvals/{id}/decisions");
+            let body = json!({"decision": "approve"});
+            if !late {
+                link().await;
+            }
+            one.post(&path, body.clone()).await.expect(200);
+            let second = two.post(&path, body).await;
+            if late {
+                assert_eq!(second.expect(200).text("/state"), "approved");
+                link().await;
+            } else {
+                second.problem(409, "already_decided");
+            }
+            let now = handler.get(&format!("/v1/approvals/{id}")).await.expect(200);
+            assert_eq!((now.text("/state"), &now.body["received"]), ("open".to_owned(), &json!(1)), "{case} {late}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nobody_approves_their_own_request_through_a_third_account() {
+    for case in 0..CASES {
+        let house = House::new().await;
+        house.tenant("o", "operational").await;
+        let handler = house.handler("o").await;
+        let (id, role) = asked(&house, &handler, "conv").await;
+        // The customer is who is linked; the one of the cases stands for it.
+        put(&handler, "customer", None, &[P1], (case == 4).then_some("one")).await;
+        put(&handler, "two", Some(&role), &[P2], None).await;
+        for (id, known, person) in links(case) {
+            put(&handler, id, None, &known, person).await;
+        }
+        let decide = Some(&[Scope::ApprovalDecide][..]);
+        let two = house.client("o", CredentialKind::Operator, decide, Some("two")).await;
+        let path = format!("/v1/approvals/{id}/decisions");
+        two.post(&path, json!({"decision": "approve"})).await.problem(403, "approver_not_entitled");
+    }
+}

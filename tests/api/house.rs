@@ -242,7 +242,7 @@ impl House {
         drop(self.writer.lock().unwrap().take().unwrap());
     }
 
-    async fn tenant(&self, id: &str, pack: &str) {
+    pub(crate) async fn tenant(&self, id: &str, pack: &str) {
         let tenant = Tenant {
             tenant_id: TenantId::new(id).unwrap(),
             environment: "test".to_owned(),

@@ -14,7 +14,7 @@ use cscp::domain::id::{
 };
 use cscp::domain::item::PendingItem;
 use cscp::domain::message::MessageRecord;
-use cscp::domain::principal::Principal;
+use cscp::domain::principal::{PersonKey, Principal};
 use cscp::domain::time::Timestamp;
 use cscp::domain::world::StoredFrame;
 use cscp::evidence::entry::{LogEntry, StreamHead};
@@ -382,6 +382,7 @@ pass_on! {
     fn messages(tenant_id: &TenantId, keys: &[Digest]) -> Vec<MessageRecord>;
     fn principal(tenant_id: &TenantId, id: &str) -> Option<Principal>;
     fn principals(tenant_id: &TenantId, query: &PrincipalQuery) -> Page<Principal>;
+    fn kin(tenant_id: &TenantId, keys: &[PersonKey]) -> Vec<Principal>;
     fn frame(tenant_id: &TenantId, id: &ContextFrameId) -> Option<StoredFrame>;
     fn spaces(wants: &[SpaceWant]) -> Vec<(SpaceId, SpaceRow)>;
     fn facts(tenant_id: &TenantId, space_id: &SpaceId, query: &FactQuery) -> Page<Fact>;

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
+use cscp::domain::principal::{PersonKey, Principal};
 use cscp::domain::time::Timestamp;
 use cscp::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
@@ -73,6 +74,10 @@ impl<I: Interference> Transaction for Passing<I> {
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError> {
         self.inner.load_more(principals, items).await
+    }
+
+    async fn kin(&mut self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
+        self.inner.kin(tenant_id, keys).await
     }
 
     async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, SpaceId, TenantId};
 use cscp::domain::operation::{Answer, ChangeSlots, CredentialKind, Operation};
+use cscp::domain::principal::{PersonKey, Principal};
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::Timestamp;
 use cscp::service::verify_tenant;
@@ -198,6 +199,10 @@ impl Transaction for Unlocked {
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError> {
         self.inner()?.load_more(principals, items).await
+    }
+
+    async fn kin(&mut self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
+        self.inner()?.kin(tenant_id, keys).await
     }
 
     async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {

@@ -4,7 +4,7 @@ use super::interpreting::too_late;
 use crate::domain::id::{ItemKind, PrincipalId};
 use crate::domain::item::{ApprovalDecision, ItemState, PendingItem, Question, VoidReason};
 use crate::domain::policy::ApprovalRule;
-use crate::domain::principal::{Identity, Principal, PrincipalKind, count_people};
+use crate::domain::principal::{Identity, Principal, PrincipalKind};
 use crate::domain::prompt::ButtonAction;
 use crate::domain::time::Timestamp;
 use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
@@ -165,7 +165,7 @@ pub(super) fn entitled<'a>(world: &'a World, item: &PendingItem, approver_id: &P
     let own = world.identity(&approver.principal_id);
     let now = world.identity(&item.actor_id);
     let then = Identity { person_id: requester_person.as_ref(), ..now };
-    let separate = !rule.separate_person || !(own.is_same_person(&then) || own.is_same_person(&now));
+    let separate = !rule.separate_person || !(world.is_one_person(&own, &then) || world.is_one_person(&own, &now));
     let is_person = approver.kind == PrincipalKind::Person;
     (is_person && rule.roles().all(|role| approver.has_role(role)) && separate).then_some(approver)
 }
@@ -207,7 +207,7 @@ fn count_approvers(world: &World, item: &PendingItem, approvals: &[ApprovalDecis
     };
     let identities: Vec<Identity<'_>> =
         approvals.iter().filter(counts).flat_map(|given| identities_of(world, given)).collect();
-    count_people(&identities)
+    world.count_people(&identities)
 }
 
 /// Who gave an approval: as that is known now, and the person as it was known then.
@@ -220,7 +220,7 @@ fn identities_of<'a>(world: &'a World, given: &'a ApprovalDecision) -> [Identity
 pub(super) fn has_approved(world: &World, item: &PendingItem, approver: &Principal) -> bool {
     let Question::Approval { approvals, .. } = &item.question else { return false };
     let own = world.identity(&approver.principal_id);
-    approvals.iter().any(|given| identities_of(world, given).iter().any(|other| other.is_same_person(&own)))
+    approvals.iter().any(|given| identities_of(world, given).iter().any(|other| world.is_one_person(other, &own)))
 }
 
 /// Whether an approval waits for somebody: it is open, or it was granted by people of whom too few count by now.

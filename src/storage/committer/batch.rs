@@ -7,7 +7,7 @@ use super::queue::Queue;
 use super::work::{Work, want};
 use super::{Busy, Limits, RulesInForce, Submitted, Turnout, Waiting, spaces};
 use crate::domain::id::{ArtifactId, Entropy, TenantId};
-use crate::storage::{Locking, StorageError, Store, Want, rows};
+use crate::storage::{Locking, Row, StorageError, Store, Want, rows};
 
 /// How often an operation is left out because another process holds its stream, before it is waited for.
 const PATIENCE: u8 = 8;
@@ -243,6 +243,18 @@ impl Line {
         }
         let referred = rows::referred(&loaded.rows);
         loaded.rows.extend(transaction.load_more(&referred.principals, &referred.items).await?);
+        for (tenant_id, mut kin) in rows::kin(&wants, &loaded.rows) {
+            loop {
+                let keys = kin.next();
+                if keys.is_empty() {
+                    break;
+                }
+                kin.take(transaction.kin(&tenant_id, &keys).await?);
+            }
+            let (people, too_many) = kin.end();
+            loaded.rows.extend(people.into_iter().map(|principal| (tenant_id.clone(), Row::Principal(principal))));
+            loaded.people_unknown.extend(too_many.then_some(tenant_id));
+        }
         let rows = spaces::load(transaction.as_mut(), &wants, &loaded.streams).await?;
         let now = transaction.now().await?;
         let mut work = Work::new(submissions, loaded, now);

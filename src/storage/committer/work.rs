@@ -59,6 +59,11 @@ impl Work {
                 rows::put(world, row);
             }
         }
+        for tenant_id in &loaded.people_unknown {
+            if let Some(world) = worlds.get_mut(tenant_id) {
+                world.people_unknown = true;
+            }
+        }
         for (tenant_id, name) in loaded.spent_names {
             if let Some(world) = worlds.get_mut(&tenant_id) {
                 world.spent_names.insert(name);

@@ -8,12 +8,13 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::assembly::{With, joined};
 use super::columns::{Rows as _, columns};
 use super::rows::{body, digest, failed, head, impossible, stream_key, tenant_id, text};
-use super::session::Session;
+use super::session::{Query, Session};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{AttemptId, CommandId, ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
+use crate::domain::principal::{PersonKey, Principal};
 use crate::storage::disposal::StoredMessage;
-use crate::storage::{Loaded, Row, StorageError, Want};
+use crate::storage::{Loaded, MAX_KIN, Row, StorageError, Want};
 
 /// The items that are wanted: open or asked last in a conversation, or named in some way.
 const ITEMS: [&str; 7] = [
@@ -104,6 +105,29 @@ const LOAD_MORE: &str = "
     SELECT 'item', i.tenant_id, i.body
         FROM unnest($3::text[], $4::text[]) AS w (tenant_id, id)
         JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.id";
+
+/// The index on each of these is on the same words.
+const KIN: &str = "-- postgres: load.kin
+    SELECT p.body FROM principals AS p WHERE p.tenant_id = $1 AND p.principal_id IN (
+        SELECT principal_id FROM principals WHERE tenant_id = $1 AND translate(principal_id, '+ -()', '') = ANY ($2::text[])
+        UNION
+        SELECT principal_id FROM principals WHERE tenant_id = $1 AND person_id IS NOT NULL
+            AND translate(person_id, '+ -()', '') = ANY ($2::text[])
+        UNION
+        SELECT principal_id FROM principal_aliases WHERE tenant_id = $1 AND translate(value, '+ -()', '') = ANY ($2::text[]))
+    ORDER BY p.principal_id LIMIT $3";
+
+/// Asks for principals that have one of these keys; they are held until the transaction ends, if that is wanted.
+pub(super) fn kin_query<'q>(tenant_id: &'q TenantId, keys: &[PersonKey], held: bool) -> Query<'q> {
+    let keys: Vec<String> = keys.iter().map(|key| key.as_str().to_owned()).collect();
+    let sql = if held { format!("{KIN} FOR SHARE OF p") } else { KIN.to_owned() };
+    sqlx::query(AssertSqlSafe(sql)).bind(tenant_id.as_str()).bind(keys).bind(i64::from(MAX_KIN) + 1)
+}
+
+/// Reads what it returned.
+pub(super) fn kin(rows: &[PgRow]) -> Result<Vec<Principal>, StorageError> {
+    rows.iter().map(|row| body(row, "principals")).collect()
+}
 
 columns!(Heads { tenant_id: &'a str, kind: &'a str, key: &'a str });
 columns!(Names { tenant_id: &'a str, id: &'a str });

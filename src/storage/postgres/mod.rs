@@ -47,7 +47,7 @@ use crate::domain::id::{
 };
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
-use crate::domain::principal::Principal;
+use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
@@ -278,6 +278,10 @@ impl Store for PostgresStore {
 
     async fn principals(&self, tenant_id: &TenantId, query: &PrincipalQuery) -> Result<Page<Principal>, StorageError> {
         read::principals(&self.rest, tenant_id, query).await
+    }
+
+    async fn kin(&self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
+        load::kin(&self.rest.rows(tenant_id.as_str(), load::kin_query(tenant_id, keys, false)).await?)
     }
 
     async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError> {

@@ -8,6 +8,7 @@ use super::session::{Session, WAIT};
 use super::{clock, disposal, load, lock, spaces, subject, write};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
+use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
@@ -61,6 +62,10 @@ impl Transaction for PostgresTransaction {
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError> {
         load::load_more(&mut self.session, principals, items).await
+    }
+
+    async fn kin(&mut self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
+        load::kin(&self.session.rows(load::kin_query(tenant_id, keys, true)).await?)
     }
 
     async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
+use sqlx::{AssertSqlSafe, Row as _, SqliteConnection, SqliteExecutor};
 
 use super::rows::{Rows, body, digest, head, unavailable};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{AttemptId, CommandId, ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
+use crate::domain::principal::{PersonKey, Principal};
 use crate::storage::disposal::StoredMessage;
-use crate::storage::{Loaded, Row, StorageError, Want};
+use crate::storage::{Loaded, MAX_KIN, Row, StorageError, Want};
 
 /// The conversations of contexts, items and commands that were named without saying which conversation.
 const LOCATE: &str = "
@@ -123,6 +124,47 @@ const LOAD_MORE: &str = "
     UNION ALL
     SELECT 'item', i.tenant_id, i.body FROM json_each(?2) AS w
         CROSS JOIN items AS i ON i.tenant_id = w.value->>0 AND i.item_id = w.value->>1";
+
+/// The index on each of these is on the same words.
+macro_rules! key_of {
+    ($column:literal) => {
+        concat!(
+            "replace(replace(replace(replace(replace(",
+            $column,
+            ", '+', ''), ' ', ''), '-', ''), '(', ''), ')', '')"
+        )
+    };
+}
+
+const KIN: &str = concat!(
+    "-- sqlite: load.kin
+    SELECT p.body FROM principals AS p WHERE p.tenant_id = ?1 AND p.principal_id IN (
+        SELECT principal_id FROM principals WHERE tenant_id = ?1 AND ",
+    key_of!("principal_id"),
+    " IN (SELECT value FROM json_each(?2))
+        UNION
+        SELECT principal_id FROM principals WHERE tenant_id = ?1 AND person_id IS NOT NULL AND ",
+    key_of!("person_id"),
+    " IN (SELECT value FROM json_each(?2))
+        UNION
+        SELECT principal_id FROM principal_aliases WHERE tenant_id = ?1 AND ",
+    key_of!("value"),
+    " IN (SELECT value FROM json_each(?2)))
+    ORDER BY p.principal_id LIMIT ?3"
+);
+
+/// Principals that have one of these keys.
+pub(super) async fn kin(
+    executor: impl SqliteExecutor<'_>,
+    tenant_id: &TenantId,
+    keys: &[PersonKey],
+) -> Result<Vec<Principal>, StorageError> {
+    let mut array = Rows::default();
+    keys.iter().for_each(|key| array.add(&key.as_str()));
+    let query = sqlx::query(KIN).bind(tenant_id.as_str()).bind(array.into_array()).bind(i64::from(MAX_KIN) + 1);
+    let rows = query.fetch_all(executor).await.map_err(unavailable)?;
+    rows.iter().map(|row| body(row, "principals")).collect()
+}
 
 /// Parameters of a statement: one JSON array each.
 struct Lists<const N: usize>([Rows; N]);

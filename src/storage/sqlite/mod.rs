@@ -36,7 +36,7 @@ use crate::domain::id::{
 };
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
-use crate::domain::principal::Principal;
+use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
@@ -123,6 +123,10 @@ impl Transaction for SqliteTransaction {
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError> {
         load::load_more(&mut self.inner, principals, items).await
+    }
+
+    async fn kin(&mut self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
+        load::kin(&mut *self.inner, tenant_id, keys).await
     }
 
     async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {
@@ -297,6 +301,10 @@ impl Store for SqliteStore {
 
     async fn principals(&self, tenant_id: &TenantId, query: &PrincipalQuery) -> Result<Page<Principal>, StorageError> {
         read::principals(&self.readers, tenant_id, query).await
+    }
+
+    async fn kin(&self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
+        load::kin(&self.readers, tenant_id, keys).await
     }
 
     async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError> {

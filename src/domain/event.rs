@@ -143,6 +143,11 @@ fn is_yes(value: &bool) -> bool {
     *value
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field by reference")]
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -215,6 +220,9 @@ pub enum Event {
         item_id: ItemId,
         /// The prompt.
         prompt: Prompt,
+        /// Whether the conversation's actor has seen it after every other question: it is the question heard last.
+        #[serde(default, skip_serializing_if = "is_no")]
+        heard: bool,
     },
     /// One of several approvals was given; more are needed.
     ApprovalGiven {

@@ -202,7 +202,7 @@ impl World {
             }
             Event::MessageRegistered { message, question } => self.apply_registered(message, question.as_ref(), at),
             Event::ItemAsked { item, slot, heard } => self.apply_asked(item, slot.as_ref(), *heard, at),
-            Event::PromptAttached { item_id, prompt } => self.apply_prompt(item_id, prompt),
+            Event::PromptAttached { item_id, prompt, heard } => self.apply_prompt(item_id, prompt, *heard),
             Event::ApprovalGiven { item_id, decision } => {
                 self.change_item(item_id, |item| add_approval(item, decision));
             }
@@ -246,7 +246,11 @@ impl World {
         self.commands.insert(command.command_id.clone(), command.clone());
     }
 
-    fn apply_prompt(&mut self, item_id: &ItemId, prompt: &Prompt) {
+    fn apply_prompt(&mut self, item_id: &ItemId, prompt: &Prompt, heard: bool) {
+        let conversation_id = self.items.get(item_id).map(|item| item.conversation_id.clone());
+        if let Some(conversation_id) = conversation_id.filter(|_| heard) {
+            self.hear(&conversation_id, LastQuestion::Item(item_id.clone()));
+        }
         self.change_item(item_id, |item| match item.prompts.last_mut() {
             Some(last) if last.message_id.is_none() => *last = prompt.clone(),
             Some(_) | None => item.prompts.push(prompt.clone()),

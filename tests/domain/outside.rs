@@ -3,7 +3,7 @@
 use cscp::domain::command::Outcome;
 use cscp::domain::id::AttemptId;
 use cscp::domain::item::{ItemState, VoidReason};
-use cscp::domain::operation::{Answer, AskWhat, Operation};
+use cscp::domain::operation::{Answer, AskWhat, Operation, RecordResult};
 use cscp::domain::policy::SafetyClass;
 use cscp::domain::time::Timestamp;
 use cscp::domain::verdict::{Reason, VerdictCode};
@@ -11,7 +11,8 @@ use serde_json::json;
 
 use crate::harness::{SECOND, Stage, expect};
 use crate::house::Pack;
-use crate::operations::{ask, bind, op, result, spec, take_over, target};
+use crate::messages::message_id;
+use crate::operations::{ask, attach, bind, op, result, spec, take_over, target};
 
 fn at(stage: &Stage, seconds: i64) -> Timestamp {
     Timestamp::from_micros(stage.now + seconds * SECOND)
@@ -178,4 +179,72 @@ fn a_number_in_another_title_picks_nothing() {
     stage.wait(2);
     let number = stage.text("2").op();
     assert_eq!(stage.verdict(&number).code, VerdictCode::Selected);
+}
+
+/// Two questions reach the person in another order than the one in which they were asked for: the card that was seen last may
+/// be the one that does not count any more.
+#[test]
+fn a_bare_yes_is_about_the_card_that_was_seen_last() {
+    // Whether the first question is replaced, and whether its card was sent after the second one's.
+    for (replaced, sent_last) in [(true, true), (true, false), (false, true)] {
+        let mut stage = Stage::new(Pack::House);
+        let context_id = stage.greet();
+        let first = stage.asked(ask(&context_id, AskWhat::Confirmation(spec("c-1", "address.update", target()))));
+        let second = if replaced {
+            let mut ask = ask(&context_id, AskWhat::Confirmation(spec("c-2", "address.update", target())));
+            ask.supersede = true;
+            stage.wait(2);
+            stage.prompted(ask)
+        } else {
+            stage.wait(2);
+            let hello = stage.text("hello there").of("bob").op();
+            let Answer::Turn { context: Some(other), .. } = stage.done(&hello) else { panic!("no context") };
+            stage.confirm(&other.context_id, "c-2", "address.update")
+        };
+        stage.wait(2);
+        let sent_at = at(&stage, if sent_last { 0 } else { -3 });
+        let Operation::AttachPrompt(mut late) = attach(&first.id, "prompt.late") else { panic!("no prompt") };
+        late.sent_at = Some(sent_at);
+        let late = Operation::AttachPrompt(late);
+        if replaced {
+            assert_eq!(stage.refused(&late).code(), "item_voided");
+            assert!(
+                stage.item(&first.id).was_prompted_by(&message_id("prompt.late")),
+                "a quote of it is told what it is"
+            );
+        } else {
+            stage.done(&late);
+        }
+        stage.wait(2);
+        let yes = stage.text("sim").of(if replaced { "ana" } else { "bob" }).op();
+        let verdict = stage.verdict(&yes);
+        if sent_last {
+            assert_ne!(verdict.code, VerdictCode::Confirmed, "{replaced}");
+            assert!(stage.item(&second.id).is_open());
+        } else {
+            expect(&verdict, VerdictCode::Confirmed, Reason::Bare);
+        }
+    }
+}
+
+/// However much the others report, the first report of an attempt that was replaced is recorded.
+#[test]
+fn a_late_result_is_never_lost() {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    let command = || spec("c-1", "order.status", target());
+    stage.done(&op(bind(&context_id, command(), "first")));
+    stage.wait(301);
+    stage.done(&take_over(command(), "second", "first"));
+    let mut report = |attempt: &str, outcome| {
+        let attempt_id = Some(AttemptId::new(attempt).unwrap());
+        let result = Operation::RecordResult(RecordResult { attempt_id, ..result("c-1", outcome, None) });
+        (result.clone(), stage.decide(&result).result.is_ok())
+    };
+    for _ in 0..64 {
+        report("second", Outcome::InProgress);
+    }
+    assert!(report("second", Outcome::Succeeded).1);
+    assert!(report("first", Outcome::Succeeded).1, "what may have been done twice is told");
+    assert!(!report("first", Outcome::Succeeded).1, "once");
 }

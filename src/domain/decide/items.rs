@@ -2,7 +2,7 @@
 
 use super::answering::is_enough;
 use super::{Turn, about_item};
-use crate::domain::event::{About, Event};
+use crate::domain::event::{About, Event, LastQuestion};
 use crate::domain::id::{Channel, ItemId, MessageId, PrincipalId};
 use crate::domain::item::{ApprovalDecision, ItemState, PendingItem, Prompt, Question, VoidReason};
 use crate::domain::message::{Direction, MessageEvent};
@@ -133,11 +133,11 @@ impl Turn<'_, '_> {
         if other_message || self.world.item_by_prompt(&request.message_id).is_some() {
             return Err(Refusal::PromptAlreadyAttached);
         }
-        still_open(&item)?;
+        let ended = still_open(&item);
         let registered_at = item.last_prompt().map_or(item.asked_at, |prompt| prompt.registered_at);
         let waiting = item.last_prompt().is_some_and(|prompt| prompt.message_id.is_none());
-        if !waiting && !matches!(item.question, Question::Approval { .. }) {
-            return Err(Refusal::PromptAlreadyAttached);
+        if !waiting && (ended.is_err() || !matches!(item.question, Question::Approval { .. })) {
+            return Err(ended.err().unwrap_or(Refusal::PromptAlreadyAttached));
         }
         if !waiting && item.prompts.len() >= crate::domain::item::MAX_PROMPTS {
             return Err(Refusal::TooManyPrompts);
@@ -145,8 +145,9 @@ impl Turn<'_, '_> {
         let sent_at = request.sent_at.unwrap_or(self.now);
         // The channel stamps whole seconds, so a prompt may seem to precede its registration by less than one.
         if sent_at.whole_seconds() < registered_at.whole_seconds() || sent_at > self.now {
-            return Err(Refusal::PromptTimeImpossible);
+            return Err(ended.err().unwrap_or(Refusal::PromptTimeImpossible));
         }
+        let heard = self.is_heard_now(&item, sent_at);
         let prompt = Prompt {
             message_id: Some(request.message_id.clone()),
             channel: Some(request.channel.clone()).filter(|channel| *channel != Channel::default()),
@@ -157,9 +158,22 @@ impl Turn<'_, '_> {
         self.record_in(
             &item.conversation_id,
             about,
-            Event::PromptAttached { item_id: request.item_id.clone(), prompt },
+            Event::PromptAttached { item_id: request.item_id.clone(), prompt, heard },
         );
+        // Of a question that has ended it is known now that somebody saw it: a yes may be meant for it.
+        ended?;
         self.item_answer(&request.item_id)
+    }
+
+    /// Whether a prompt that was sent at this time becomes the question heard last: questions may reach the person in another
+    /// order than the one in which they were asked for. An approval's prompt is shown to others.
+    fn is_heard_now(&self, item: &PendingItem, sent_at: Timestamp) -> bool {
+        let heard = self.world.conversations.get(&item.conversation_id).and_then(|known| known.last_question.as_ref());
+        let Some(LastQuestion::Item(heard)) = heard else { return false };
+        let shown = self.world.items.get(heard).and_then(|other| other.last_prompt()?.sent_at);
+        *heard != item.item_id
+            && !matches!(item.question, Question::Approval { .. })
+            && shown.is_none_or(|shown| shown <= sent_at)
     }
 
     /// Withdraws an open question or a grant that was not spent. Withdrawing twice is no error.

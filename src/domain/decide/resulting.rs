@@ -20,12 +20,15 @@ impl Turn<'_, '_> {
         self.expire_due(&command.conversation_id);
         // The end is always recorded: what was done is not to be done again because it was reported on too often.
         let ends = request.outcome.is_terminal() && !command.outcome().is_terminal();
-        if command.results.len() >= MAX_RESULTS && !ends {
-            return Err(Refusal::TooManyResults);
-        }
-        // A late report of an attempt that was replaced is recorded too: it tells what may have been done twice.
+        // A late report of an attempt that was replaced is recorded too, however much others have reported: it tells what may
+        // have been done twice.
         if request.attempt_id.as_ref().is_some_and(|attempt_id| !command.knows_attempt(attempt_id)) {
             return Err(Refusal::UnknownAttempt);
+        }
+        let own = command.results.iter().any(|result| result.attempt_id == request.attempt_id);
+        let first = request.attempt_id.is_some() && !own;
+        if command.results.len() >= MAX_RESULTS && !ends && !first {
+            return Err(Refusal::TooManyResults);
         }
         let result = CommandResult {
             status: request.status.clone(),

@@ -91,7 +91,7 @@ fn references(event: &Event) -> (Option<MessageId>, Option<ItemId>, Option<Attem
             (Some(message.message_id.clone()), message.verdict.item_id.clone(), None)
         }
         Event::ItemAsked { item, .. } => (None, Some(item.item_id.clone()), None),
-        Event::PromptAttached { item_id, prompt } => (prompt.message_id.clone(), Some(item_id.clone()), None),
+        Event::PromptAttached { item_id, prompt, .. } => (prompt.message_id.clone(), Some(item_id.clone()), None),
         Event::ApprovalGiven { item_id, decision } => (decision.message_id.clone(), Some(item_id.clone()), None),
         Event::ItemSettled { item_id, state, .. } => (by_message(state).cloned(), Some(item_id.clone()), None),
         Event::DecisionRefused { item_id, .. } => (None, Some(item_id.clone()), None),

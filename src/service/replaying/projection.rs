@@ -285,7 +285,7 @@ pub(super) fn touches(entry: &str, table: LiveTable, kind: SpaceRowKind) -> bool
     let question = ["confirmation.", "approval.", "disambiguation."].iter().any(|prefix| entry.starts_with(prefix));
     let message = entry.starts_with("message.");
     match table {
-        LiveTable::Conversations => entry.ends_with(".requested") || message,
+        LiveTable::Conversations => entry.ends_with(".requested") || message || entry == "prompt.attached",
         LiveTable::Contexts => question || message || entry.starts_with("command.") || entry.starts_with("context."),
         LiveTable::Items | LiveTable::ItemPrompts => question || message || entry == "prompt.attached",
         LiveTable::Commands => {

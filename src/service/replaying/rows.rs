@@ -169,7 +169,7 @@ mod tests {
             ("context.frame_captured", &[LiveTable::Contexts, LiveTable::Frames]),
             ("principal.changed", &[LiveTable::Principals]),
             ("access.read", &[]),
-            ("prompt.attached", &[LiveTable::Items, LiveTable::ItemPrompts]),
+            ("prompt.attached", &[LiveTable::Conversations, LiveTable::Items, LiveTable::ItemPrompts]),
             (
                 "approval.requested",
                 &[LiveTable::Conversations, LiveTable::Contexts, LiveTable::Items, LiveTable::ItemPrompts],

@@ -117,6 +117,12 @@ pub struct PromptError {
     pub problem: String,
 }
 
+/// Whether a character of a text is not shown as it stands there: controls but for the ends of lines and tabulators, and the
+/// two signs that turn the order of what follows around, whatever it is.
+fn is_not_shown(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || matches!(c, '\u{202D}' | '\u{202E}')
+}
+
 fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
@@ -130,6 +136,10 @@ impl ShownPrompt {
         let max_title = if as_list { MAX_ROW_TITLE_UNITS } else { MAX_TITLE_UNITS };
         if self.text.trim().is_empty() {
             return error("/text".to_owned(), "it is empty".to_owned());
+        }
+        if self.text.chars().any(is_not_shown) {
+            let problem = "it has a control character, or one that turns the text around".to_owned();
+            return error("/text".to_owned(), problem);
         }
         if units(&self.text) > max_text {
             return error("/text".to_owned(), format!("{} UTF-16 units; at most {max_text} fit", units(&self.text)));

@@ -20,6 +20,7 @@ mod model;
 mod model_steps;
 mod operations;
 mod outside;
+mod outside_words;
 mod stopping;
 mod targets;
 mod yes_cells;

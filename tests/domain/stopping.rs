@@ -125,7 +125,9 @@ impl Says {
 impl Cell {
     /// The promise.
     fn stops(self) -> bool {
-        if self.over || self.who != Who::Giver {
+        // Nobody else has the no button of the question, wherever it is tapped.
+        let own_button = self.form == Form::OurNo && self.who == Who::GiverElsewhere;
+        if self.over || (self.who != Who::Giver && !own_button) {
             return false;
         }
         let says = match self.form {

@@ -13,7 +13,7 @@ use crate::domain::item::{
     Choice, FingerprintOrigin, ItemState, MAX_OPTIONS, PendingItem, Prompt, ProposedCommand, Question,
     TargetFingerprint, VoidReason,
 };
-use crate::domain::lexicon::{Reading, normalise};
+use crate::domain::lexicon::{Reading, has_hidden, normalise};
 use crate::domain::lifecycle::LifecycleEvent;
 use crate::domain::operation::{Answer, Ask, AskWhat, CommandSpec, CredentialKind, Target};
 use crate::domain::policy::{CommandRules, ImmaterialFields, SafetyClass, SlotStorage};
@@ -98,8 +98,12 @@ impl Turn<'_, '_> {
             let title = normalise(&button.title);
             let reading = self.rules.lexicon.read(&button.title);
             let problem = match (button.action, reading) {
+                _ if has_hidden(&button.title) => "it has a character that nobody can see, or that reorders the others",
                 _ if titles.contains(&title) => "another button has the same title",
                 (ButtonAction::Accept, Reading::Negative { .. }) => "it reads as a no, and the button means yes",
+                (ButtonAction::Accept, _) if self.rules.lexicon.is_no_label_of_yes(&button.title) => {
+                    "it says not, or asks to wait, and the button means yes"
+                }
                 (ButtonAction::Refuse, Reading::Affirmative { .. }) => "it reads as a yes, and the button means no",
                 _ => {
                     titles.push(title);

@@ -86,7 +86,11 @@ impl Turn<'_, '_> {
         let conversation = self.world.conversations.get(&message.conversation_id);
         let withdrawn = conversation.is_some_and(|conversation| conversation.withdrawn.contains(&key));
         let item = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id));
-        let stopped = item.is_some_and(|item| item.was_stopped_after(&message.actor_id, message.sent_at));
+        // Of a message from the future nobody knows when it was sent: words against it count as the later ones.
+        let tolerance = self.rules.policy.pack().answers.future_tolerance_seconds;
+        let is_timed = message.sent_at <= self.now.plus_seconds(tolerance);
+        let sent_at = if is_timed { message.sent_at } else { Timestamp::from_micros(i64::MIN) };
+        let stopped = item.is_some_and(|item| item.was_stopped_after(&message.actor_id, sent_at));
         match &verdict.item_id {
             Some(item_id) if starts && (withdrawn || stopped) => {
                 Verdict::about(VerdictCode::Ambiguous, Reason::TakenBack, Next::AskAgain, item_id)
@@ -98,7 +102,9 @@ impl Turn<'_, '_> {
     /// The dedupe key of the message that this one deletes or edits, if that one has not arrived yet.
     fn withdraws_unknown(&self, message: &MessageEvent) -> Option<Digest> {
         let key = message_key(&self.world.tenant_key, &message.channel, message.withdrawn_id()?);
-        (!self.world.messages.contains_key(&key)).then_some(key)
+        let conversation = self.world.conversations.get(&message.conversation_id);
+        let is_known = conversation.is_some_and(|conversation| conversation.withdrawn.contains(&key));
+        (!is_known && !self.world.messages.contains_key(&key)).then_some(key)
     }
 
     /// What the message says against answering an item that is still open.

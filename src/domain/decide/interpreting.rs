@@ -3,12 +3,14 @@
 //! Four strengths bind an answer to a question: our nonce with the prompt quoted, our nonce, text quoting the
 //! prompt, and a bare answer under all of its conditions. Nothing is ever "the oldest first".
 
+use std::borrow::Cow;
+
 use super::Rules;
 use super::answering::{Named, judge_approval, judge_named};
 use crate::domain::event::LastQuestion;
 use crate::domain::id::ItemId;
 use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
-use crate::domain::lexicon::{Reading, is_plain, normalise};
+use crate::domain::lexicon::{Reading, has_hidden, is_plain, normalise};
 use crate::domain::message::{MessageEvent, MessageKind};
 use crate::domain::prompt::{ButtonAction, read_button_id};
 use crate::domain::time::Timestamp;
@@ -34,17 +36,24 @@ pub struct Interpretation {
 #[must_use]
 pub fn interpret(world: &World, message: &MessageEvent, rules: &Rules<'_>, now: Timestamp) -> Interpretation {
     let reader = Reader { world, message, rules, now };
-    let text = match &message.transcript {
-        Some(transcript) if message.kind == MessageKind::Audio => transcript.text.as_str(),
-        _ => message.text.as_deref().unwrap_or(""),
-    };
-    let reading = rules.lexicon.read(text);
-    let stopped_before = reader.stopped_before(text);
-    if let Some((verdict, taken_back)) = reader.taken_back(text, &reading) {
+    let text = words_of(message);
+    let reading = rules.lexicon.read(&text);
+    let stopped_before = reader.stopped_before(&text, &reading);
+    if let Some((verdict, taken_back)) = reader.taken_back(&text, &reading) {
         return Interpretation { reading, verdict, option: None, taken_back, stopped_before };
     }
-    let (verdict, option) = reader.verdict(text, &reading);
+    let (verdict, option) = reader.verdict(&text, &reading);
     Interpretation { reading, verdict, option, taken_back: Vec::new(), stopped_before }
+}
+
+/// The words of a message. What was typed to a voice note is read with what was spoken: it is an answer only if both are.
+fn words_of(message: &MessageEvent) -> Cow<'_, str> {
+    let typed = message.text.as_deref().unwrap_or("");
+    match &message.transcript {
+        Some(transcript) if message.kind == MessageKind::Audio && typed.trim().is_empty() => (&*transcript.text).into(),
+        Some(transcript) if message.kind == MessageKind::Audio => format!("{}\n{typed}", transcript.text).into(),
+        _ => typed.into(),
+    }
 }
 
 pub(super) struct Reader<'a> {
@@ -129,12 +138,15 @@ impl Reader<'_> {
             return unsure(Reason::QuotesOtherMessage, item);
         }
         let against = match button.action {
-            ButtonAction::Accept => matches!(reading, Reading::Negative { .. }),
+            ButtonAction::Accept => {
+                let is_no = matches!(reading, Reading::Negative { .. });
+                is_no || has_hidden(text) || self.rules.lexicon.is_no_label_of_yes(text)
+            }
             ButtonAction::Refuse => matches!(reading, Reading::Affirmative { .. }),
-            ButtonAction::Choose(_) => false,
+            ButtonAction::Choose(_) => has_hidden(text),
         };
         if against {
-            // The label that was tapped says the opposite of its id: somebody mixed them up.
+            // The label that was tapped does not say what its id says: somebody mixed them up.
             return unsure(Reason::QualifiedAnswer, item);
         }
         let quoted = self.message.reply_to.as_ref().is_some_and(|id| item.was_prompted_by(id));

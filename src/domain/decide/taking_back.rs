@@ -44,18 +44,21 @@ impl Reader<'_> {
 
     /// The open items that this message would have stopped if their yes had come before it: a yes that was sent earlier
     /// and arrives later binds to nothing for certain.
-    pub(super) fn stopped_before(&self, text: &str) -> Vec<ItemId> {
-        let removed = self.message.kind == MessageKind::Reaction && text.is_empty();
-        let stops = match self.message.kind {
+    pub(super) fn stopped_before(&self, text: &str, reading: &Reading) -> Vec<ItemId> {
+        let reacts = self.message.kind == MessageKind::Reaction;
+        // Another reaction takes the place of the one that its writer has put on the same message before.
+        let replaces = reacts && !text.is_empty() && self.is_other_reaction(reading);
+        let against = match self.message.kind {
             MessageKind::System => false,
             MessageKind::Revoke => self.message.reply_to.is_none(),
-            _ => removed || self.withdrawal(text).is_some(),
+            _ => (reacts && text.is_empty()) || self.withdrawal(text).is_some(),
         };
-        if !stops {
+        if !against && !replaces {
             return Vec::new();
         }
         let quoted = self.quoted().map(|item| &item.item_id);
         let meant = |item: &&PendingItem| match &item.question {
+            _ if !against && quoted != Some(&item.item_id) => false,
             Question::Approval { .. } => quoted == Some(&item.item_id),
             Question::Confirmation { .. } | Question::Disambiguation { .. } => self.gave(item, None),
         };
@@ -72,14 +75,15 @@ impl Reader<'_> {
         taking_back(self.world.items.values().filter(given).collect(), Reason::TakenBack)
     }
 
-    /// The no button of the question that was answered with yes. What else the tap quotes does not matter.
+    /// The no button of the question that was answered with yes. What else the tap quotes, and where it comes from, does not
+    /// matter: nobody else has that button.
     fn by_our_no(&self) -> Option<TakenBack> {
         let button = self.message.button_id.as_deref().and_then(read_button_id)?;
         let item = self.world.item_by_nonce(&button.nonce_digest)?;
         let takes = button.action == ButtonAction::Refuse
             && matches!(item.question, Question::Confirmation { .. })
             && self.waits_to_be_bound(item)
-            && self.gave(item, None);
+            && item.actor_id == self.message.actor_id;
         taking_back(takes.then_some(item).into_iter().collect(), Reason::TakenBack)
     }
 
@@ -104,7 +108,9 @@ impl Reader<'_> {
     /// whatever else they quote. A plain no that answers another question is its answer, and stops nothing else.
     fn by_words(&self, text: &str, reading: &Reading) -> Option<TakenBack> {
         let reason = self.withdrawal(text)?;
-        if self.verdict(text, reading).0.code.is_acceptance() {
+        // A no that calls everything off is about more than the open question, which it leaves open.
+        let answers = self.verdict(text, reading).0.code.is_acceptance();
+        if answers && !self.rules.lexicon.calls_everything_off(text) {
             return None;
         }
         let own = self.message.reply_to.as_ref();

@@ -29,7 +29,8 @@ const UNSEEN: &[(char, char)] = &[
 /// Whether a text has a character that its reader cannot see, or that moves or joins others, where it has no business.
 ///
 /// White space, the parts of an emoji, and direction marks around the whole text have their business.
-pub(super) fn has_hidden(text: &str) -> bool {
+#[must_use]
+pub fn has_hidden(text: &str) -> bool {
     let chars: Vec<char> = text.chars().collect();
     let body = without_direction(&chars);
     (0..body.len()).any(|at| is_hidden(body, at))

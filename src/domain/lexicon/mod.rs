@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use phrases::Phrases;
 
 pub use build::LexiconError;
+pub use hidden::has_hidden;
 pub use normalise::normalise;
 pub use option::read_number;
 pub use plain::is_plain;

@@ -10,8 +10,8 @@ use super::phrases::{Entry, Polarity, SpokenPhrases, Token};
 use super::reading::{Whole, squeeze_symbols};
 use super::{Lexicon, Reading};
 
-/// How much of a message, in characters, is searched for a withdrawal: as much as one `WhatsApp` text can hold.
-pub const MAX_WITHDRAWAL_CHARS: usize = 4096;
+/// How much of a message, in characters, is searched for a withdrawal: as much as the longest transcript that is taken.
+pub const MAX_WITHDRAWAL_CHARS: usize = 65_536;
 
 /// The most tokens a message may have so that a word of a file's `negations` counts wherever it stands.
 pub const MAX_NEGATED_TOKENS: usize = 6;
@@ -72,6 +72,27 @@ impl Lexicon {
         heard.min_by_key(|heard| *heard == Withdrawal::Hesitation)
     }
 
+    /// Whether the text calls things off by more than a no: then it is not about one question alone.
+    #[must_use]
+    pub fn calls_everything_off(&self, text: &str) -> bool {
+        let folded = normalise(&without_hidden(text, ""));
+        let words = squeeze_symbols(&folded);
+        let tokens: Vec<Token<'_>> = words.iter().map(|word| Token::new(word)).collect();
+        self.calls_off(&tokens)
+    }
+
+    /// Whether the label of a button says not, or asks to wait, so that it can mean no yes. A word that calls something off
+    /// may be the yes to just that: "cancel the order".
+    #[must_use]
+    pub fn is_no_label_of_yes(&self, label: &str) -> bool {
+        let folded = normalise(label);
+        let words = squeeze_symbols(&folded);
+        let tokens: Vec<Token<'_>> = words.iter().map(|word| Token::new(word)).collect();
+        let phrases = &self.withdrawals;
+        let is_courteous = self.is_courteous(&tokens);
+        !is_courteous && !(phrases.negations.find(&tokens).is_empty() && phrases.hesitations.find(&tokens).is_empty())
+    }
+
     fn heard(&self, text: &str) -> Option<Withdrawal> {
         let reading = self.read(text);
         match reading {
@@ -95,7 +116,10 @@ impl Lexicon {
             Some(Withdrawal::Refusal)
         } else {
             let is_heard = |span: &Range<usize>| counts(span, tokens.len(), MAX_HESITANT_TOKENS);
-            waits.iter().any(is_heard).then_some(Withdrawal::Hesitation)
+            // A yes with a condition, after a plain one, puts the condition on it.
+            let is_conditional =
+                matches!(reading, Reading::Qualified { .. }) && self.qualifiers.find_in(&words).is_some();
+            (is_conditional || waits.iter().any(is_heard)).then_some(Withdrawal::Hesitation)
         }
     }
 

@@ -97,15 +97,22 @@ pub enum Refusal {
         outcome.as_str()
     )]
     CommandBound { execution: ExecutionState, outcome: Outcome },
-    #[error("this idempotency_key belongs to another command that was bound; use a new key for a new command")]
-    IdempotencyKeyBound,
+    #[error(
+        "this idempotency_key belongs to another command that was bound, and its outcome is {}; use a new key for a new \
+         command",
+        outcome.as_str()
+    )]
+    IdempotencyKeyBound { execution: ExecutionState, outcome: Outcome },
     #[error(
         "a command with this command_id or idempotency_key was bound before, and its record has been erased since; do not \
          execute it; a new command needs a new command_id and a new idempotency_key"
     )]
     CommandErased,
-    #[error("this command is being asked for in another context; wait for that question, cancel it, or use a new id")]
-    CommandAskedElsewhere { item_id: ItemId },
+    #[error(
+        "this command is being asked for in another context, where its question is {state}; wait for that one, cancel it, or \
+         use a new id"
+    )]
+    CommandAskedElsewhere { item_id: ItemId, state: String },
     #[error(
         "the execution of this command is {}, not unknown: only what was not reported by {report_by} can be taken over",
         execution.as_str()

@@ -238,7 +238,7 @@ fn status_of(refusal: &Refusal) -> StatusCode {
         | Refusal::TargetMismatch
         | Refusal::AlreadyBound { .. }
         | Refusal::CommandBound { .. }
-        | Refusal::IdempotencyKeyBound
+        | Refusal::IdempotencyKeyBound { .. }
         | Refusal::CommandErased
         | Refusal::CommandAskedElsewhere { .. }
         | Refusal::ExecutionNotUnknown { .. }
@@ -271,14 +271,16 @@ fn describe(refusal: &Refusal, problem: &mut Problem) {
     let mut member = |name: &str, value: Value| drop(problem.members.insert(name.to_owned(), value));
     match refusal {
         Refusal::ContextAlreadyOpen { context_id } => member("context_id", json!(context_id)),
-        Refusal::QuestionPending { item_id } | Refusal::CommandAskedElsewhere { item_id } => {
+        Refusal::QuestionPending { item_id } => member("item_id", json!(item_id)),
+        Refusal::CommandAskedElsewhere { item_id, state } => {
             member("item_id", json!(item_id));
+            member("state", json!(state));
         }
         Refusal::AlreadyBound { execution, report_by } | Refusal::ExecutionNotUnknown { execution, report_by } => {
             member("execution", json!(execution));
             member("report_by", json!(report_by));
         }
-        Refusal::CommandBound { execution, outcome } => {
+        Refusal::CommandBound { execution, outcome } | Refusal::IdempotencyKeyBound { execution, outcome } => {
             member("execution", json!(execution));
             member("outcome", json!(outcome));
         }

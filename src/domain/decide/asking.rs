@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::slotting::stored_form;
 use super::{Turn, about_item, usable};
 use crate::domain::canonical::{Digest, Purpose, keyed};
+use crate::domain::command::CommandRecord;
 use crate::domain::context::{ContextRecord, OpenItems, State};
 use crate::domain::event::Event;
 use crate::domain::fingerprint::{fingerprint, material};
@@ -64,8 +65,10 @@ impl Turn<'_, '_> {
             let execution = bound.execution_state(self.now);
             return Err(Refusal::CommandBound { execution, outcome: bound.outcome() });
         }
-        if self.world.commands.values().any(|bound| bound.idempotency_key == spec.idempotency_key) {
-            return Err(Refusal::IdempotencyKeyBound);
+        let of_key = |bound: &&CommandRecord| bound.idempotency_key == spec.idempotency_key;
+        if let Some(bound) = self.world.commands.values().find(of_key) {
+            let execution = bound.execution_state(self.now);
+            return Err(Refusal::IdempotencyKeyBound { execution, outcome: bound.outcome() });
         }
         if self.world.was_bound_and_erased(&spec.command_id, &spec.idempotency_key) {
             return Err(Refusal::CommandErased);
@@ -75,7 +78,10 @@ impl Turn<'_, '_> {
             same && item.context_id != request.context_id && self.still_counts(item)
         });
         match elsewhere {
-            Some(item) => Err(Refusal::CommandAskedElsewhere { item_id: item.item_id.clone() }),
+            Some(item) => {
+                let state = item.state_word().to_owned();
+                Err(Refusal::CommandAskedElsewhere { item_id: item.item_id.clone(), state })
+            }
             None => Ok(()),
         }
     }

@@ -2,13 +2,15 @@
 //!
 //! The word *command* belongs to CCP (what the engine executes); what is decided here is an *operation*.
 
+mod needs;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::canonical::Digest;
 use super::command::{CommandRecord, Outcome};
 use super::context::{BlockedOn, CloseReason, ContextRecord};
-use super::event::{ReadRecord, StreamKey};
+use super::event::ReadRecord;
 use super::frame::CitedPack;
 use super::id::{
     AttemptId, Channel, CommandId, CommandName, ContextId, ConversationId, CorrelationId, IdempotencyKey, ItemId,
@@ -22,6 +24,8 @@ use super::prompt::ShownPrompt;
 use super::slots::Slots;
 use super::time::Timestamp;
 use super::verdict::Verdict;
+
+pub use needs::{ItemRef, Needs};
 
 /// Which kind of credential speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -358,45 +362,4 @@ pub enum Answer {
     },
     /// To a sweep or a read: done.
     Done,
-}
-
-/// How a pending item is named before it is known which conversation it belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ItemRef {
-    /// By its id.
-    Id(ItemId),
-    /// By a button's nonce.
-    Nonce(Digest),
-    /// By a quoted prompt.
-    Prompt(MessageId),
-    /// By the message whose verdict was about it, named by its dedupe key.
-    AnsweredBy(Digest),
-}
-
-/// What has to be locked and loaded before an operation can be decided. Named before locking.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Needs {
-    /// Streams known by key: locked.
-    pub streams: Vec<StreamKey>,
-    /// A context whose conversation is locked too.
-    pub context: Option<ContextId>,
-    /// Items whose conversations are locked too.
-    pub items: Vec<ItemRef>,
-    /// Items that are only looked at, to tell whether two names mean one thing.
-    pub seen: Vec<ItemRef>,
-    /// A command to load, by id; its conversation is locked too where `lock_command` says so.
-    pub command: Option<CommandId>,
-    /// Whether the command names the conversation to lock.
-    pub lock_command: bool,
-    /// A command to load by its idempotency key.
-    pub idempotency_key: Option<IdempotencyKey>,
-    /// The names of a command, as [`super::command::names`] gives them: locked, so that one operation at a time decides
-    /// what becomes of them, and looked up among those of erased commands.
-    pub names: Vec<Digest>,
-    /// An attempt to look up: which command it was made for.
-    pub attempt: Option<AttemptId>,
-    /// Messages to load, by dedupe key.
-    pub messages: Vec<Digest>,
-    /// Principals to load.
-    pub principals: Vec<PrincipalId>,
 }

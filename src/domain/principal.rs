@@ -168,20 +168,20 @@ impl Identity<'_> {
     }
 }
 
-/// How many different people `some` are, by themselves and by what links them. Whoever is the same person as one of two others
-/// makes all three one, and need not be one of `some` for that.
+/// How many different people `counted` are, by themselves and by what links them. Whoever is the same person as one of two others
+/// makes all three one, and need not be one of `counted` for that.
 #[must_use]
-pub fn count_people(some: &[Identity<'_>], links: &[Identity<'_>]) -> usize {
+pub fn count_people(counted: &[Identity<'_>], links: &[Identity<'_>]) -> usize {
     let mut left: Vec<(bool, Identity<'_>)> =
-        some.iter().map(|one| (true, *one)).chain(links.iter().map(|link| (false, *link))).collect();
+        counted.iter().map(|one| (true, *one)).chain(links.iter().map(|link| (false, *link))).collect();
     let mut people = 0;
     while let Some(at) = left.iter().position(|(counts, _)| *counts) {
         people += 1;
         let mut reached = vec![left.swap_remove(at).1];
         while let Some(one) = reached.pop() {
-            let (same, others) = left.into_iter().partition(|(_, other)| other.is_same_person(&one));
+            let (own, others) = left.into_iter().partition(|(_, other)| other.is_same_person(&one));
             left = others;
-            reached.extend(same.into_iter().map(|(_, other): (bool, Identity<'_>)| other));
+            reached.extend(own.into_iter().map(|(_, other): (bool, Identity<'_>)| other));
         }
     }
     people

@@ -1,5 +1,6 @@
 //! What one decision may look at, and how events change it. Live and replay use the same [`World::apply`].
 
+mod people;
 mod touched;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ use super::id::{
 };
 use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt, Question};
 use super::message::MessageRecord;
-use super::principal::{Identity, Principal, count_people};
+use super::principal::Principal;
 use super::slots;
 use super::time::Timestamp;
 
@@ -119,33 +120,6 @@ impl World {
     #[must_use]
     pub fn identity_epoch(&self, principal_id: &PrincipalId) -> u64 {
         self.principals.get(principal_id).map_or(0, |principal| principal.identity_epoch)
-    }
-
-    /// Who a principal is, as far as it is known here.
-    #[must_use]
-    pub fn identity<'a>(&'a self, principal_id: &'a PrincipalId) -> Identity<'a> {
-        let principal = self.principals.get(principal_id);
-        Identity {
-            principal_id,
-            person_id: principal.and_then(|principal| principal.person_id.as_ref()),
-            aliases: principal.map_or(&[], |principal| &principal.aliases),
-        }
-    }
-
-    /// How many different people these are, as far as it is known here.
-    #[must_use]
-    pub fn count_people(&self, identities: &[Identity<'_>]) -> usize {
-        if self.people_unknown {
-            return identities.len().min(1);
-        }
-        let links: Vec<Identity<'_>> = self.principals.keys().map(|id| self.identity(id)).collect();
-        count_people(identities, &links)
-    }
-
-    /// Whether both are one person.
-    #[must_use]
-    pub fn is_one_person(&self, one: &Identity<'_>, other: &Identity<'_>) -> bool {
-        self.count_people(&[*one, *other]) == 1
     }
 
     /// Whether a command with this id or this idempotency key was bound before and has been erased since.

@@ -159,7 +159,7 @@ impl Service {
             .chain(approvals.iter().map(|given| &given.approver_id))
             .for_each(|id| kin.begin(id));
         loop {
-            let keys = kin.next();
+            let keys = kin.next_keys();
             if keys.is_empty() {
                 break;
             }

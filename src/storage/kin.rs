@@ -27,7 +27,7 @@ impl Kin {
     }
 
     /// What is to be asked for next; nothing when everybody was found.
-    pub fn next(&mut self) -> Vec<PersonKey> {
+    pub fn next_keys(&mut self) -> Vec<PersonKey> {
         let next: Vec<PersonKey> = std::mem::take(&mut self.next).difference(&self.asked).cloned().collect();
         self.asked.extend(next.iter().cloned());
         if self.too_many { Vec::new() } else { next }
@@ -45,6 +45,7 @@ impl Kin {
     }
 
     /// Everybody, and whether there are too many to be sure.
+    #[must_use]
     pub fn end(self) -> (Vec<Principal>, bool) {
         (self.found.into_values().collect(), self.too_many)
     }

@@ -33,7 +33,9 @@ pub(super) fn kin(wants: &[Want], rows: &[(TenantId, Row)]) -> BTreeMap<TenantId
         let Question::Approval { approvals, .. } = &item.question else { continue };
         let search = kin.entry(tenant_id.clone()).or_default();
         search.begin(&item.actor_id);
-        approvals.iter().for_each(|given| search.begin(&given.approver_id));
+        for given in approvals {
+            search.begin(&given.approver_id);
+        }
     }
     for want in wants {
         if let Some(search) = kin.get_mut(&want.tenant_id) {

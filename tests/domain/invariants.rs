@@ -168,13 +168,12 @@ fn invariant_taken_back_by_its_giver(step: &Step<'_>) {
     };
     let taken: Vec<&PendingItem> = step.before.items.values().filter(|item| voided(&item.item_id)).collect();
     for item in &taken {
-        let own = match &item.question {
-            Question::Approval { approvals, .. } => approvals.iter().any(|given| given.approver_id == message.actor_id),
+        let own = if let Question::Approval { approvals, .. } = &item.question {
+            approvals.iter().any(|given| given.approver_id == message.actor_id)
+        } else {
             // The no button of the question itself may be tapped from elsewhere.
-            _ => {
-                let here = item.conversation_id == message.conversation_id;
-                item.actor_id == message.actor_id && (here || message.button_id.is_some())
-            }
+            let here = item.conversation_id == message.conversation_id;
+            item.actor_id == message.actor_id && (here || message.button_id.is_some())
         };
         assert!(own, "somebody else took an answer back");
         let open_approval = matches!(item.question, Question::Approval { .. }) && item.is_open();

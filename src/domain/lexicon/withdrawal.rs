@@ -89,8 +89,9 @@ impl Lexicon {
         let words = squeeze_symbols(&folded);
         let tokens: Vec<Token<'_>> = words.iter().map(|word| Token::new(word)).collect();
         let phrases = &self.withdrawals;
-        let is_courteous = self.is_courteous(&tokens);
-        !is_courteous && !(phrases.negations.find(&tokens).is_empty() && phrases.hesitations.find(&tokens).is_empty())
+        let says_not = !phrases.negations.find(&tokens).is_empty();
+        let waits = !phrases.hesitations.find(&tokens).is_empty();
+        (says_not || waits) && !self.is_courteous(&tokens)
     }
 
     fn heard(&self, text: &str) -> Option<Withdrawal> {

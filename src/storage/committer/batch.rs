@@ -245,7 +245,7 @@ impl Line {
         loaded.rows.extend(transaction.load_more(&referred.principals, &referred.items).await?);
         for (tenant_id, mut kin) in rows::kin(&wants, &loaded.rows) {
             loop {
-                let keys = kin.next();
+                let keys = kin.next_keys();
                 if keys.is_empty() {
                     break;
                 }

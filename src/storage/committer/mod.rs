@@ -72,7 +72,7 @@ type Outcome = Committed<Answered, Refused>;
 #[derive(Debug, Clone)]
 enum Turnout {
     /// It was decided.
-    Decided(Outcome),
+    Decided(Box<Outcome>),
     /// Another process holds what it needs.
     Held,
     /// A stream that it needs was last written to so many seconds later than the clock shows.
@@ -83,7 +83,7 @@ impl Turnout {
     /// The answer for a caller who waits no longer.
     fn into_answer(self) -> Result<Outcome, Busy> {
         match self {
-            Self::Decided(outcome) => Ok(outcome),
+            Self::Decided(outcome) => Ok(*outcome),
             Self::Held => Err(Busy::Contended),
             Self::ClockBehind(seconds) => Err(Busy::ClockBehind { seconds }),
         }

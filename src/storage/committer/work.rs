@@ -92,7 +92,7 @@ impl Work {
         let tenant_id = &submission.tenant.tenant_id;
         let now = self.not_before_last_entry(tenant_id, &streams);
         if let Some(replay) = self.replay(submission, now) {
-            return Ok(Turnout::Decided(replay));
+            return Ok(Turnout::Decided(Box::new(replay)));
         }
         let behind = self.now.seconds_until(now);
         if behind > MAX_BEHIND_SECONDS && !only_records(submission) {
@@ -123,11 +123,11 @@ impl Work {
         if is_erased(&result) {
             // Neither a kept answer nor the name of a lock may bring back whom it was about.
             self.writes.unnamed.extend(streams.into_iter().map(|key| (tenant_id.clone(), key)));
-            return Ok(Turnout::Decided(Committed { result, at: now, replayed: false }));
+            return Ok(Turnout::Decided(Box::new(Committed { result, at: now, replayed: false })));
         }
         let hours = rules.policy.pack().retention.idempotency_hours;
         self.keep_claim(submission, &streams, &result, now, hours);
-        Ok(Turnout::Decided(Committed { result, at: now, replayed: false }))
+        Ok(Turnout::Decided(Box::new(Committed { result, at: now, replayed: false })))
     }
 
     /// Chains events to their streams.

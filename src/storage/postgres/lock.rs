@@ -198,9 +198,9 @@ fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
         let locked = needs.command.iter().filter(|_| needs.lock_command);
         locked.for_each(|id| commands.add((position, tenant, id.as_str())));
     }
-    let mut names = CommandNames::default();
+    let mut of_commands = CommandNames::default();
     for want in wants {
-        want.needs.names.iter().for_each(|name| names.add((want.tenant_id.as_str(), name.to_hex())));
+        want.needs.names.iter().for_each(|name| of_commands.add((want.tenant_id.as_str(), name.to_hex())));
     }
     let mut heads = Heads::default();
     for name in named {
@@ -211,9 +211,9 @@ fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
         [named[0], named[1], !nonces.is_empty(), !prompts.is_empty(), !commands.is_empty(), !answering.is_empty()];
     let parts: [(bool, &str); 6] = std::array::from_fn(|at| (named[at], LOCATED[at]));
     let located = joined(&parts, "\n    UNION ALL ");
-    let query = sqlx::query(AssertSqlSafe(assembled(located.as_deref(), !names.is_empty(), locking)));
+    let query = sqlx::query(AssertSqlSafe(assembled(located.as_deref(), !of_commands.is_empty(), locking)));
     let query = nonces.bind(items.bind(contexts.bind(heads.bind(query))));
-    names.bind(answering.bind(commands.bind(prompts.bind(query))))
+    of_commands.bind(answering.bind(commands.bind(prompts.bind(query))))
 }
 
 /// What a row tells.

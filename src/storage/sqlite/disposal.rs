@@ -189,7 +189,9 @@ impl Erasing<'_> {
             return Ok(());
         }
         let mut array = Rows::default();
-        ids.iter().for_each(|id| array.add(id));
+        for id in ids {
+            array.add(id);
+        }
         let query = sqlx::query(COMMANDS).bind(self.tenant_id.as_str()).bind(array.into_array());
         let gone = query.fetch_all(&mut *self.connection).await.map_err(unavailable)?;
         *self.counts.entry("commands").or_default() += gone.len() as u64;

@@ -160,7 +160,9 @@ pub(super) async fn kin(
     keys: &[PersonKey],
 ) -> Result<Vec<Principal>, StorageError> {
     let mut array = Rows::default();
-    keys.iter().for_each(|key| array.add(&key.as_str()));
+    for key in keys {
+        array.add(&key.as_str());
+    }
     let query = sqlx::query(KIN).bind(tenant_id.as_str()).bind(array.into_array()).bind(i64::from(MAX_KIN) + 1);
     let rows = query.fetch_all(executor).await.map_err(unavailable)?;
     rows.iter().map(|row| body(row, "principals")).collect()

@@ -24,6 +24,7 @@ mod leg;
 mod lists;
 mod log;
 mod messages;
+mod odd_texts;
 mod paces;
 #[path = "../postgres/place.rs"]
 mod place;

@@ -5,6 +5,7 @@ use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
 use super::columns::{Rows as _, columns};
+use super::json::jsonb;
 use super::rows::{head, stream_key, text};
 use super::session::{Query, Session};
 use super::spaces::ERASE as ERASE_SPACES;
@@ -22,18 +23,26 @@ const PAYLOADS: &str = "-- postgres: disposal.payloads
 const NAMED: [(&str, &str); 8] = [
     (
         "prompts",
-        "-- postgres: disposal.prompts
+        concat!(
+            "-- postgres: disposal.prompts
         DELETE FROM item_prompts AS p USING unnest($2::text[]) AS w (id), items AS i,
-            jsonb_array_elements(i.body::jsonb -> 'prompts') AS n (prompt)
+            jsonb_array_elements(",
+            jsonb!("i.body"),
+            " -> 'prompts') AS n (prompt)
             WHERE i.tenant_id = $1 AND i.item_id = w.id AND p.tenant_id = $1
-            AND p.message_id = n.prompt ->> 'message_id' AND p.item_id = i.item_id",
+            AND p.message_id = n.prompt ->> 'message_id' AND p.item_id = i.item_id"
+        ),
     ),
     (
         "attempts",
-        "-- postgres: disposal.attempts
+        concat!(
+            "-- postgres: disposal.attempts
         DELETE FROM command_attempts AS a USING unnest($2::text[]) AS w (id), commands AS c
             WHERE c.tenant_id = $1 AND c.command_id = w.id AND a.tenant_id = $1
-            AND a.attempt_id = c.body::jsonb ->> 'attempt_id' AND a.command_id = c.command_id",
+            AND a.attempt_id = ",
+            jsonb!("c.body"),
+            " ->> 'attempt_id' AND a.command_id = c.command_id"
+        ),
     ),
     (
         "contexts",

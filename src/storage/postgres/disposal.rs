@@ -220,17 +220,16 @@ impl Erasing<'_> {
 }
 
 /// Takes the rows of heads away that were only there to be locked.
-pub(super) async fn forget_names(
+pub(super) async fn forget_names<'a>(
     session: &mut Session,
-    tenant_id: &TenantId,
-    streams: &[StreamKey],
+    streams: impl Iterator<Item = (&'a TenantId, &'a StreamKey)>,
 ) -> Result<(), StorageError> {
     let sql = "-- postgres: disposal.forget_names
         DELETE FROM streams AS s USING unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)
         WHERE s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key AND s.stream_id IS NULL";
     let mut names = Names::default();
     // The disposal stream's name tells nothing, and its row is about to be written.
-    for stream in streams.iter().filter(|stream| **stream != StreamKey::Disposal) {
+    for (tenant_id, stream) in streams.filter(|(_, stream)| **stream != StreamKey::Disposal) {
         names.add((tenant_id.as_str(), stream.kind(), stream.key()));
     }
     if names.is_empty() {

@@ -313,7 +313,8 @@ impl Terms {
             },
             _ => Self {
                 table: "streams",
-                key: ["kind", "key", "''"],
+                // The last is no part of the key: it is empty for a name that was only locked.
+                key: ["kind", "key", "coalesce(stream_id, '')"],
                 order: "kind, key",
                 after: "$2, $3",
                 of: [NONE, NONE, NONE],

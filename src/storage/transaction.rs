@@ -122,7 +122,8 @@ pub struct Writes {
     pub new_streams: Vec<(TenantId, StreamKey, StreamId)>,
     /// Log entries, in order, with the stream's key.
     pub entries: Vec<Appended>,
-    /// Streams that were locked and have no entries: nothing may stay of their names.
+    /// Streams that were locked and have no entries: nothing may stay of their names. By themselves they are nothing to
+    /// write, because a transaction that is not committed leaves none of them.
     pub unnamed: Vec<(TenantId, StreamKey)>,
     /// The heads after them.
     pub heads: Vec<(TenantId, StreamKey, StreamHead)>,

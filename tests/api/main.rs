@@ -24,6 +24,7 @@ mod leg;
 mod lists;
 mod log;
 mod messages;
+mod odd_texts;
 mod paces;
 #[path = "../postgres/place.rs"]
 mod place;
@@ -51,6 +52,7 @@ mod spaces_people;
 mod spaces_refusals;
 mod taking_back;
 mod tenants;
+mod unknown_names;
 
 /// What the PostgreSQL of these tests is set to: none of them takes its power away.
 const SERVER: &[&str] = &["fsync = off", "full_page_writes = off", "autovacuum = off"];

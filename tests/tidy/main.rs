@@ -11,6 +11,7 @@ mod operations;
 mod purity;
 mod scan;
 mod shape;
+mod statements;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -64,7 +64,9 @@ impl Turn<'_, '_> {
         let held = aliases.iter().any(|alias| alias.kind == kind && Some(&alias.value) == previous.as_ref());
         if held {
             aliases.retain(|alias| !(alias.kind == kind && Some(&alias.value) == previous.as_ref()));
-            aliases.extend(news.and_then(|news| news.current.clone()).map(|value| Alias { kind, value }));
+            // News count whatever they say, but no name with characters that nobody sees becomes an alias.
+            let current = news.and_then(|news| news.current.clone()).filter(|name| !name.contains(char::is_control));
+            aliases.extend(current.map(|value| Alias { kind, value }));
             aliases.sort();
             aliases.dedup();
             replace_aliases(&mut principal, aliases, self.now);

@@ -37,7 +37,7 @@ pub(super) struct Subject {
     pub(super) conversations: BTreeSet<ConversationId>,
     /// Fact spaces that are their memory, or are named after them.
     pub(super) spaces: BTreeSet<SpaceId>,
-    /// Their registration, and what they have looked at.
+    /// Their registration, and what they have looked at; and names of theirs that were only locked.
     pub(super) streams: BTreeSet<StreamKey>,
 }
 
@@ -202,7 +202,10 @@ impl Service {
             if !subject.identifiers.name(&key) {
                 return;
             }
-            match found.place[0].as_str() {
+            let [kind, _, stream_id] = &found.place;
+            match kind.as_str() {
+                // Nothing is recorded there. The name itself goes, because it may be a telephone number.
+                _ if stream_id.is_empty() => subject.streams.extend(named(kind, key)),
                 "conversation" => acted.extend(ConversationId::new(key).ok()),
                 "principal" => {
                     // The same number under another name is the same person.
@@ -241,6 +244,17 @@ impl Service {
             subject.identifiers.add_whole(space.as_str());
         }
         Ok(())
+    }
+}
+
+/// The stream of this kind with this name.
+fn named(kind: &str, key: String) -> Option<StreamKey> {
+    match kind {
+        "conversation" => ConversationId::new(key).ok().map(StreamKey::Conversation),
+        "principal" => PrincipalId::new(key).ok().map(StreamKey::Principal),
+        "access" => Some(StreamKey::Access(key)),
+        "fact_space" => SpaceId::new(key).ok().map(StreamKey::FactSpace),
+        _ => None,
     }
 }
 

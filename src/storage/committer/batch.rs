@@ -226,7 +226,10 @@ impl Line {
         let there = transaction.has_entry(&receipt.0, &receipt.1).await?;
         if there {
             // A server that crashed while its standby was away has recovered the entry for itself alone. The commit of these
-            // locks comes after it, so it waits until the standby has both.
+            // locks comes after it, so it waits until the standby has both. What it locked by a name that is nobody's goes.
+            for want in wants {
+                transaction.forget_names(&want.tenant_id, &want.needs.streams).await?;
+            }
             transaction.commit().await?;
         }
         Ok(there)

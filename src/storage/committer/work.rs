@@ -90,6 +90,7 @@ impl Work {
     ) -> Result<Turnout, StorageError> {
         let Some(streams) = self.streams.get(index).cloned().flatten() else { return Ok(Turnout::Held) };
         let tenant_id = &submission.tenant.tenant_id;
+        self.note_unnamed(tenant_id, &streams);
         let now = self.not_before_last_entry(tenant_id, &streams);
         if let Some(replay) = self.replay(submission, now) {
             return Ok(Turnout::Decided(Box::new(replay)));
@@ -121,8 +122,7 @@ impl Work {
             }
         };
         if is_erased(&result) {
-            // Neither a kept answer nor the name of a lock may bring back whom it was about.
-            self.writes.unnamed.extend(streams.into_iter().map(|key| (tenant_id.clone(), key)));
+            // No kept answer may bring back whom it was about.
             return Ok(Turnout::Decided(Box::new(Committed { result, at: now, replayed: false })));
         }
         let hours = rules.policy.pack().retention.idempotency_hours;
@@ -167,6 +167,13 @@ impl Work {
     fn not_before_last_entry(&self, tenant_id: &TenantId, streams: &[StreamKey]) -> Timestamp {
         let last = streams.iter().filter_map(|key| self.heads.get(&(tenant_id.clone(), key.clone()))?.at).max();
         last.map_or(self.now, |last| last.max(self.now))
+    }
+
+    /// Whatever is decided, a refusal or the delivery of an erased message among it: of a name that was locked and that
+    /// nothing gets recorded under, nothing may stay, or it would look like the name of a stream.
+    fn note_unnamed(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) {
+        let names = streams.iter().map(|key| (tenant_id.clone(), key.clone()));
+        self.writes.unnamed.extend(names.filter(|name| !self.heads.contains_key(name)));
     }
 
     fn replay(&self, submission: &Submitted, now: Timestamp) -> Option<Outcome> {

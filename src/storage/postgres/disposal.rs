@@ -5,6 +5,7 @@ use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
 use super::columns::{Rows as _, columns};
+use super::json::jsonb;
 use super::rows::{head, stream_key, text};
 use super::session::{Query, Session};
 use super::spaces::ERASE as ERASE_SPACES;
@@ -22,18 +23,26 @@ const PAYLOADS: &str = "-- postgres: disposal.payloads
 const NAMED: [(&str, &str); 8] = [
     (
         "prompts",
-        "-- postgres: disposal.prompts
+        concat!(
+            "-- postgres: disposal.prompts
         DELETE FROM item_prompts AS p USING unnest($2::text[]) AS w (id), items AS i,
-            jsonb_array_elements(i.body::jsonb -> 'prompts') AS n (prompt)
+            jsonb_array_elements(",
+            jsonb!("i.body"),
+            " -> 'prompts') AS n (prompt)
             WHERE i.tenant_id = $1 AND i.item_id = w.id AND p.tenant_id = $1
-            AND p.message_id = n.prompt ->> 'message_id' AND p.item_id = i.item_id",
+            AND p.message_id = n.prompt ->> 'message_id' AND p.item_id = i.item_id"
+        ),
     ),
     (
         "attempts",
-        "-- postgres: disposal.attempts
+        concat!(
+            "-- postgres: disposal.attempts
         DELETE FROM command_attempts AS a USING unnest($2::text[]) AS w (id), commands AS c
             WHERE c.tenant_id = $1 AND c.command_id = w.id AND a.tenant_id = $1
-            AND a.attempt_id = c.body::jsonb ->> 'attempt_id' AND a.command_id = c.command_id",
+            AND a.attempt_id = ",
+            jsonb!("c.body"),
+            " ->> 'attempt_id' AND a.command_id = c.command_id"
+        ),
     ),
     (
         "contexts",
@@ -211,17 +220,16 @@ impl Erasing<'_> {
 }
 
 /// Takes the rows of heads away that were only there to be locked.
-pub(super) async fn forget_names(
+pub(super) async fn forget_names<'a>(
     session: &mut Session,
-    tenant_id: &TenantId,
-    streams: &[StreamKey],
+    streams: impl Iterator<Item = (&'a TenantId, &'a StreamKey)>,
 ) -> Result<(), StorageError> {
     let sql = "-- postgres: disposal.forget_names
         DELETE FROM streams AS s USING unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)
         WHERE s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key AND s.stream_id IS NULL";
     let mut names = Names::default();
     // The disposal stream's name tells nothing, and its row is about to be written.
-    for stream in streams.iter().filter(|stream| **stream != StreamKey::Disposal) {
+    for (tenant_id, stream) in streams.filter(|(_, stream)| **stream != StreamKey::Disposal) {
         names.add((tenant_id.as_str(), stream.kind(), stream.key()));
     }
     if names.is_empty() {

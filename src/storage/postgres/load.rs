@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::assembly::{With, joined};
 use super::columns::{Rows as _, columns};
+use super::json::jsonb;
 use super::rows::{body, digest, failed, head, impossible, stream_key, tenant_id, text};
 use super::session::{Query, Session};
 use crate::domain::event::StreamKey;
@@ -30,9 +31,13 @@ const ITEMS: [&str; 7] = [
         JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id",
     "SELECT i.tenant_id, i.item_id FROM unnest($14::text[], $15::text[]) AS w (tenant_id, id)
         JOIN items AS i ON i.tenant_id = w.tenant_id AND i.command_id = w.id",
-    "SELECT i.tenant_id, i.item_id FROM unnest($26::text[], $27::bytea[]) AS w (tenant_id, id)
+    concat!(
+        "SELECT i.tenant_id, i.item_id FROM unnest($26::text[], $27::bytea[]) AS w (tenant_id, id)
         JOIN messages AS m ON m.tenant_id = w.tenant_id AND m.message_key = w.id
-        JOIN items AS i ON i.tenant_id = m.tenant_id AND i.item_id = m.body::json->'verdict'->>'item_id'",
+        JOIN items AS i ON i.tenant_id = m.tenant_id AND i.item_id = ",
+        jsonb!("m.body"),
+        " #>> '{verdict,item_id}'"
+    ),
 ];
 
 /// The contexts that are wanted: open in a conversation, named, of a command, of an item.

@@ -9,6 +9,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::assembly::{With, joined};
 use super::columns::{Rows as _, columns};
+use super::json::jsonb;
 use super::rows::{failed, stream_key, tenant_id, text};
 use super::session::{Query, Session};
 use crate::domain::event::StreamKey;
@@ -35,10 +36,14 @@ const LOCATED: [&str; 6] = [
     "SELECT w.position, c.tenant_id, c.conversation_id
         FROM unnest($16::int4[], $17::text[], $18::text[]) AS w (position, tenant_id, id)
         JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id",
-    "SELECT w.position, i.tenant_id, i.conversation_id
+    concat!(
+        "SELECT w.position, i.tenant_id, i.conversation_id
         FROM unnest($19::int4[], $20::text[], $21::bytea[]) AS w (position, tenant_id, digest)
         JOIN messages AS m ON m.tenant_id = w.tenant_id AND m.message_key = w.digest
-        JOIN items AS i ON i.tenant_id = m.tenant_id AND i.item_id = m.body::json->'verdict'->>'item_id'",
+        JOIN items AS i ON i.tenant_id = m.tenant_id AND i.item_id = ",
+        jsonb!("m.body"),
+        " #>> '{verdict,item_id}'"
+    ),
 ];
 
 const NAMED: &str = "

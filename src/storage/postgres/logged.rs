@@ -11,8 +11,9 @@ use crate::evidence::entry::LogEntry;
 use crate::storage::logged::in_order;
 use crate::storage::{LoggedStore, StorageError};
 
+/// A row that was only there to be locked has no id, and names no stream.
 const STREAM: &str = "-- postgres: logged.stream
-    SELECT stream_id FROM streams WHERE tenant_id = $1 AND kind = $2 AND key = $3";
+    SELECT stream_id FROM streams WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND stream_id IS NOT NULL";
 
 const LOGGED: &str = "-- postgres: logged.entries
     SELECT l.leaf, e.tenant_id, e.stream_id, e.seq, e.v, e.artifact_id, e.type, e.at, e.policy_hash,

@@ -7,6 +7,7 @@ mod control;
 mod disposal;
 mod fence;
 mod identity;
+mod json;
 mod live;
 mod load;
 mod lock;

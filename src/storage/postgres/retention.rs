@@ -5,6 +5,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
+use super::json::jsonb;
 use super::rows::{body, count, failed, impossible, text, time};
 use crate::domain::id::{CommandId, ContextFrameId, ContextId, ConversationId, StreamId, TenantId};
 use crate::domain::policy::RecordKind;
@@ -16,11 +17,15 @@ const ANSWERS: &str = "-- postgres: retention.answers
         FROM claims WHERE tenant_id = $1 AND expires_at <= $2 ORDER BY expires_at LIMIT $3 OFFSET $4";
 
 /// A row without a time of its own was written by an earlier version: it has an end.
-const MESSAGES: &str = "-- postgres: retention.messages
+const MESSAGES: &str = concat!(
+    "-- postgres: retention.messages
     SELECT CASE received_at WHEN 0 THEN keep_until ELSE received_at END AS at, encode(message_key, 'hex') AS id,
-           conversation_id AS place, body::jsonb ->> 'actor_id' AS actor_id
+           conversation_id AS place, ",
+    jsonb!("body"),
+    " ->> 'actor_id' AS actor_id
         FROM messages WHERE tenant_id = $1 AND received_at <= $2 AND (received_at > 0 OR keep_until <= $5)
-        ORDER BY received_at LIMIT $3 OFFSET $4";
+        ORDER BY received_at LIMIT $3 OFFSET $4"
+);
 
 /// What the disposal stream says stays.
 const PAYLOADS: &str = "-- postgres: retention.payloads
@@ -29,10 +34,15 @@ const PAYLOADS: &str = "-- postgres: retention.payloads
             (SELECT stream_id FROM streams WHERE tenant_id = $1 AND kind = 'disposal' AND key = 'disposal'), '')
         ORDER BY at, stream_id, seq LIMIT $3 OFFSET $4";
 
-const FRAMES: &str = "-- postgres: retention.frames
-    SELECT created_at AS at, context_frame_id AS id, body::jsonb #>> '{frame,conversation_id}' AS place,
-           body::jsonb #>> '{frame,actor_id}' AS actor_id
-        FROM frames WHERE tenant_id = $1 AND created_at <= $2 ORDER BY created_at LIMIT $3 OFFSET $4";
+const FRAMES: &str = concat!(
+    "-- postgres: retention.frames
+    SELECT created_at AS at, context_frame_id AS id, ",
+    jsonb!("body"),
+    " #>> '{frame,conversation_id}' AS place, ",
+    jsonb!("body"),
+    " #>> '{frame,actor_id}' AS actor_id
+        FROM frames WHERE tenant_id = $1 AND created_at <= $2 ORDER BY created_at LIMIT $3 OFFSET $4"
+);
 
 const CLOSED: &str = "-- postgres: retention.closed_contexts
     SELECT updated_at AS at, context_id AS id, conversation_id AS place, actor_id
@@ -80,13 +90,17 @@ const WHOLE: &str = "-- postgres: retention.whole_contexts
         JOIN commands AS k ON k.tenant_id = $1 AND k.context_id = w.id";
 
 /// The entry that captured a frame is found among those about its context.
-const CAPTURED: &str = "-- postgres: retention.captured
+const CAPTURED: &str = concat!(
+    "-- postgres: retention.captured
     SELECT f.context_frame_id, coalesce(c.open, false) AS is_open, p.stream_id AS stream_id, p.seq AS seq
         FROM unnest($2::text[]) AS w (id)
         JOIN frames AS f ON f.tenant_id = $1 AND f.context_frame_id = w.id
         LEFT JOIN contexts AS c ON c.tenant_id = $1 AND c.context_id = f.context_id
         LEFT JOIN log_payloads AS p ON p.tenant_id = $1 AND p.context_id = f.context_id
-            AND p.payload::jsonb #>> '{event,frame,context_frame_id}' = f.context_frame_id";
+            AND ",
+    jsonb!("p.payload"),
+    " #>> '{event,frame,context_frame_id}' = f.context_frame_id"
+);
 
 const CONTEXTS_IN: &str = "-- postgres: retention.contexts_in
     SELECT c.conversation_id, c.context_id FROM unnest($2::text[]) AS w (id)

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use sqlx::migrate::{Migrate as _, Migration, Migrator};
-use sqlx::{PgConnection, Row as _};
+use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 
+use super::json::step_text;
 use super::rows::failed;
 use crate::storage::StorageError;
 
@@ -56,7 +57,8 @@ async fn take(connection: &mut PgConnection, step: &Migration) -> Result<(), Sto
         let why = code.map_or_else(|| failed(error).to_string(), |code| format!("PostgreSQL error {code}"));
         StorageError::Schema(format!("step {} ({}) failed: {why}", step.version, step.description))
     };
-    sqlx::raw_sql(step.sql.clone()).execute(&mut *connection).await.map_err(refused)?;
+    // Only fixed texts were put together.
+    sqlx::raw_sql(AssertSqlSafe(step_text(step.sql.as_str()))).execute(&mut *connection).await.map_err(refused)?;
     let query = sqlx::query(TAKEN).bind(step.version).bind(step.description.as_ref()).bind(step.checksum.as_ref());
     query.persistent(false).execute(connection).await.map(drop).map_err(refused)
 }

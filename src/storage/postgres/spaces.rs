@@ -4,6 +4,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use super::columns::{Rows as _, columns};
+use super::json::jsonb;
 use super::rows::{failed, impossible, tenant_id, text};
 use super::session::{Query, Session};
 use crate::domain::id::{SpaceId, TenantId};
@@ -65,21 +66,31 @@ const LOAD_NAMED: &str = r#"
 
 pub(super) const ERASE: [&str; 4] = [
     // Packs of other spaces that took this one in.
-    "-- postgres: spaces.erase_packs
+    concat!(
+        "-- postgres: spaces.erase_packs
     DELETE FROM space_records AS p USING unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
         WHERE p.tenant_id = w.tenant_id AND p.kind = 'pack' AND EXISTS (
             SELECT 1 FROM (
-                SELECT jsonb_array_elements_text(p.body::jsonb #> '{pack,facts_included}') AS uid
+                SELECT jsonb_array_elements_text(",
+        jsonb!("p.body"),
+        " #> '{pack,facts_included}') AS uid
                 UNION ALL
-                SELECT jsonb_array_elements(p.body::jsonb #> '{pack,omitted}') ->> 'id'
+                SELECT jsonb_array_elements(",
+        jsonb!("p.body"),
+        " #> '{pack,omitted}') ->> 'id'
             ) AS named
             JOIN space_records AS f ON f.tenant_id = w.tenant_id AND f.space_id = w.space_id AND f.kind = 'fact'
-                AND f.record_id = named.uid)",
-    "-- postgres: spaces.erase_answers
+                AND f.record_id = named.uid)"
+    ),
+    concat!(
+        "-- postgres: spaces.erase_answers
     UPDATE claims AS c
-        SET body = jsonb_set(c.body::jsonb, '{result}', '{\"Err\":{\"space_code\":\"space_not_found\"}}')::text
+        SET body = jsonb_set(",
+        jsonb!("c.body"),
+        ", '{result}', '{\"Err\":{\"space_code\":\"space_not_found\"}}')::text
         FROM unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
-        WHERE c.tenant_id = w.tenant_id AND c.space_id = w.space_id",
+        WHERE c.tenant_id = w.tenant_id AND c.space_id = w.space_id"
+    ),
     "-- postgres: spaces.erase
     DELETE FROM space_records AS r USING unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
         WHERE r.tenant_id = w.tenant_id AND r.space_id = w.space_id",
@@ -97,11 +108,15 @@ const FORGET: [&str; 3] = [
     DELETE FROM space_records AS p
         USING unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, space_id, fact_uid)
         WHERE p.tenant_id = w.tenant_id AND p.kind = 'pack' AND strpos(p.body, w.fact_uid) > 0",
-    "-- postgres: spaces.forget_answers
+    concat!(
+        "-- postgres: spaces.forget_answers
     UPDATE claims AS c
-        SET body = jsonb_set(c.body::jsonb, '{result}', '{\"Err\":{\"space_code\":\"fact_deleted\"}}')::text
+        SET body = jsonb_set(",
+        jsonb!("c.body"),
+        ", '{result}', '{\"Err\":{\"space_code\":\"fact_deleted\"}}')::text
         FROM unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, space_id, fact_uid)
-        WHERE c.tenant_id = w.tenant_id AND c.space_id = w.space_id AND strpos(c.body, w.fact_uid) > 0",
+        WHERE c.tenant_id = w.tenant_id AND c.space_id = w.space_id AND strpos(c.body, w.fact_uid) > 0"
+    ),
 ];
 
 const REMOVE: &str = "

@@ -5,6 +5,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::PostgresStore;
+use super::json::jsonb;
 use super::rows::{digest, failed, impossible, text, time};
 use super::session::Session;
 use crate::domain::canonical::Digest;
@@ -28,12 +29,16 @@ fn searching(table: Table, began: bool) -> String {
 const CONVERSATIONS: &str = "-- postgres: subject.conversations_of
     SELECT DISTINCT conversation_id FROM contexts WHERE tenant_id = $1 AND actor_id = ANY ($2::text[]) ORDER BY 1";
 
-const ACTORS: &str = "-- postgres: subject.actors_in
+const ACTORS: &str = concat!(
+    "-- postgres: subject.actors_in
     SELECT actor_id FROM contexts WHERE tenant_id = $1 AND conversation_id = $2
     UNION
-    SELECT (payload::jsonb #>> '{event,message,actor_id}') COLLATE \"C\" FROM log_payloads
-        WHERE tenant_id = $1 AND conversation_id = $2
-        AND payload::jsonb #>> '{event,event}' IN ('message_received', 'message_registered')";
+    SELECT (event #>> '{message,actor_id}') COLLATE \"C\" FROM (
+        SELECT ",
+    jsonb!("payload"),
+    " -> 'event' AS event FROM log_payloads WHERE tenant_id = $1 AND conversation_id = $2 OFFSET 0
+    ) AS logged WHERE event ->> 'event' IN ('message_received', 'message_registered')"
+);
 
 const KEEP_ERASURE: &str = "-- postgres: subject.keep_erasure
     INSERT INTO erasures (tenant_id, erasure_id, request, started_at, finished_at, body)

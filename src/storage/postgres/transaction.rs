@@ -91,9 +91,8 @@ impl Transaction for PostgresTransaction {
             Some(now) => now,
             None => self.now().await?,
         };
-        for (tenant_id, stream) in &writes.unnamed {
-            disposal::forget_names(&mut self.session, tenant_id, std::slice::from_ref(stream)).await?;
-        }
+        let unnamed = writes.unnamed.iter().map(|(tenant_id, stream)| (tenant_id, stream));
+        disposal::forget_names(&mut self.session, unnamed).await?;
         spaces::write(&mut self.session, writes).await?;
         write::write(&mut self.session, writes, now).await
     }
@@ -110,7 +109,7 @@ impl Transaction for PostgresTransaction {
 
     async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError> {
         self.enter(Some(tenant_id)).await?;
-        disposal::forget_names(&mut self.session, tenant_id, streams).await
+        disposal::forget_names(&mut self.session, streams.iter().map(|stream| (tenant_id, stream))).await
     }
 
     async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {

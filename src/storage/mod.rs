@@ -25,7 +25,7 @@ use async_trait::async_trait;
 pub use disposal::{Counts, Disposal, DisposalStore, Disposing, HoldSet, count_kinds};
 pub use error::StorageError;
 pub use live::{LiveRow, LiveStore, LiveTable, Maker};
-pub use logged::LoggedStore;
+pub use logged::{LoggedStore, StreamEnd};
 pub use query::{
     ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery, UnreportedQuery,
 };

@@ -160,3 +160,13 @@ pub(crate) fn theirs(bundle: &str, trusted: &Trusted) -> Value {
     assert_eq!(output.status.code(), Some(i32::from(told["sound"] != json!(true))));
     told
 }
+
+/// The second verifier's exit code and what it prints, of a bundle in a file.
+pub(crate) fn their_answer(bundle: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bundle");
+    std::fs::write(&path, bundle).unwrap();
+    let output = Command::new(python()).arg(PYTHON).arg(&path).args(arguments).output().unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(printed).unwrap())
+}

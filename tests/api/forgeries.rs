@@ -8,7 +8,7 @@ use cscp::evidence::note;
 use serde_json::{Value, json};
 
 use crate::auditing::Bundle;
-use crate::bundles::{faults, joined};
+use crate::bundles::{faults, joined, python_is_there, their_answer};
 use crate::forging::{
     Case, Forged, Genuine, LOG, key, moved, next_entry, opening, refused, rewritten, verifiers, with, without,
 };
@@ -271,5 +271,30 @@ async fn bundles_of_the_first_format_still_verify() {
         *mixed.last_mut().unwrap() = genuine.talk.signed(&key()).pop().unwrap();
         let told = faults(&look(&joined(&mixed), &trusted));
         assert!(told.iter().any(|(_, code)| code == "signature"), "{verifier}: {told:?}");
+    }
+}
+
+/// Without a key that was named anybody may have made the bundle: the second verifier says so too, and fails.
+#[tokio::test]
+async fn the_second_verifier_wants_to_know_who_has_signed() {
+    if !python_is_there() {
+        return;
+    }
+    let house = House::new().await;
+    let bundle = joined(&Genuine::new(&house).await.whole.signed(&key()));
+    let vkey = key().verifier().to_string();
+    let nobody = "It is self-consistent, and signed by nobody you named";
+    let cases: [(&[&str], i32, &str); 7] = [
+        (&[], 1, nobody),
+        (&["--unauthenticated"], 0, nobody),
+        (&["--key", &vkey], 0, "Everything in it holds."),
+        (&["--key", &vkey, "--expect", "whole"], 0, "every leaf of the tree"),
+        (&["--key", &vkey, "--expect", "command_id=c"], 1, "other_request"),
+        (&["--key", &vkey, "--expect", "everything"], 2, "NAME=VALUE"),
+        (&["--key", &vkey, "--unauthenticated"], 2, "contradict"),
+    ];
+    for (arguments, code, says) in cases {
+        let (ended, printed) = their_answer(&bundle, arguments);
+        assert!(ended == Some(code) && printed.contains(says), "{arguments:?}: {ended:?} {printed}");
     }
 }

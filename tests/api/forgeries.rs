@@ -32,6 +32,9 @@ const CHECKPOINTS: &[Case] = &[
         Forged::new(bundle, line, &["not_in_log"])
     }),
     ("the checkpoint in the middle", |g| Forged::new(moved(&g.talk, 2, g.talk.entry(3)), 3, &["no_checkpoint"])),
+    ("one entry before the checkpoint", |g| {
+        Forged::new(moved(&g.command, g.command.line("entry"), 2), 3, &["no_checkpoint"])
+    }),
     ("two checkpoints", |g| Forged::new(with(&g.talk, 3, g.talk.0[2].clone()), 4, &["checkpoint"])),
     ("an older checkpoint before the other", |g| {
         let bundle = with(&g.talk, 2, json!({"checkpoint": g.older}));

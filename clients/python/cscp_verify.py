@@ -471,6 +471,7 @@ class Scope:
         self.window = {name: moment(self.selection[name]) for name in TIMES if name in self.selection}
         self.kind = coverage["kind"]
         self.chains = self.read_chains(coverage)
+        self.ids = {chain["stream_id"] for chain in self.chains or []}
 
     def read_chains(self, coverage):
         """The chains that come as a whole, in the form of the format; None if they are not in it."""
@@ -502,7 +503,7 @@ class Scope:
         return all(map(alike, ASKED))
 
     def has_chain(self, stream):
-        return any(chain["stream_id"] == stream for chain in self.chains)
+        return stream in self.ids
 
     def promises(self, stream):
         return self.kind == "whole" or self.has_chain(stream)

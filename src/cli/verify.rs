@@ -33,7 +33,7 @@ pub(crate) struct VerifyArguments {
     /// A checkpoint that you kept: the log must go on from there
     #[arg(long, value_name = "FILE")]
     kept: Option<PathBuf>,
-    /// What the bundle has to be of: `whole`, or NAME=VALUE as in the request, such as conversation_id=conv; may be given
+    /// What the bundle has to be of: `whole`, or NAME=VALUE as in the request, such as `conversation_id=conv`; may be given
     /// several times. Without it a file is taken for what it says it is
     #[arg(long = "expect", value_name = "SELECTION")]
     expected: Vec<String>,

@@ -46,7 +46,7 @@ const CHECKPOINTS: &[Case] = &[
         Forged::new(bundle, 3, &["checkpoint"])
     }),
     ("a checkpoint of another log, signed with this log's key", |g| {
-        let genuine = g.opened(&g.talk);
+        let genuine = g.opened();
         let other = Checkpoint::new("tests.example/test/b", genuine.size(), genuine.root()).unwrap();
         let mut bundle = g.talk.clone();
         bundle.0[2] = json!({"checkpoint": other.sign(&[key()]).unwrap()});
@@ -70,7 +70,7 @@ const CHECKPOINTS: &[Case] = &[
     }),
     ("kept, and newer than the checkpoint", |g| Forged::new(g.talk.clone(), 3, &["rolled_back"]).with_kept(&g.newer)),
     ("kept, and the checkpoint contradicts it", |g| {
-        let genuine = g.opened(&g.talk);
+        let genuine = g.opened();
         let fork = Checkpoint::new(LOG, genuine.size(), Digest::ZERO).unwrap();
         Forged::new(g.talk.clone(), 3, &["forked"]).with_kept(&fork.sign(&[key()]).unwrap())
     }),

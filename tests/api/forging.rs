@@ -76,15 +76,17 @@ impl Genuine {
         };
         let (whole, talk) = (full(json!({})), full(json!({"conversation_id": "conv"})));
         let (whole, talk) = (Bundle::read(&export(&raw, whole).await), Bundle::read(&export(&raw, talk).await));
-        let commands = talk.0.iter().filter_map(|line| line["entry"]["artifact"]["command_id"].as_str());
-        let command = full(json!({"command_id": commands.last().unwrap()}));
+        let mut commands = talk.0.iter().filter_map(|line| line["entry"]["artifact"]["command_id"].as_str());
+        let command = full(json!({"command_id": commands.next_back().unwrap()}));
         let command = Bundle::read(&export(&raw, command).await);
         let other = Bundle::read(&export(&auditors(house, "b").await.1, full(json!({}))).await);
         sequence(house).await;
         Self { whole, talk, command, other, older, newer: note().await }
     }
 
-    pub(crate) fn opened(&self, bundle: &Bundle) -> Checkpoint {
+    /// The checkpoint of the conversation's bundle.
+    pub(crate) fn opened(&self) -> Checkpoint {
+        let bundle = &self.talk;
         let note = bundle.0[bundle.line("checkpoint")]["checkpoint"].as_str().unwrap();
         Checkpoint::open(note, &[key().verifier()]).unwrap()
     }

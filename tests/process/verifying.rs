@@ -23,15 +23,15 @@ struct Signing {
     secret: String,
     vkey: String,
     kept: String,
-    signing_key: String,
+    seeds: String,
 }
 
 impl Signing {
     async fn new() -> Self {
         let folder = Folder::with_tenant();
         let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-        let (signing_key, guard) = (place("signing-key"), place("guard"));
-        let signs = ["--metrics-listen", "off", "--signing-key", &signing_key, "--log-guard", &guard];
+        let (seeds, guard) = (place("signing-key"), place("guard"));
+        let signs = ["--metrics-listen", "off", "--signing-key", &seeds, "--log-guard", &guard];
         let server = Server::start_with(&folder, &signs);
         let caller = Caller::new(&server.base, &folder.key("handler"));
         caller.send(&hello("wamid.1", "talk")).await.done();
@@ -42,7 +42,7 @@ impl Signing {
         let signed = until("a checkpoint", Duration::from_secs(20), signed).await;
         let (vkey, kept) = (signed.text("/keys/0").to_owned(), place("kept.json"));
         fs::write(&kept, signed.body.to_string()).unwrap();
-        Self { folder, server, secret, vkey, kept, signing_key }
+        Self { folder, server, secret, vkey, kept, seeds }
     }
 
     /// `cscp verify --server` with the log's key.
@@ -85,7 +85,7 @@ fn replaying(bundle: String) -> String {
 /// A bundle is verified from a file and from a server; a kept checkpoint and the right keys are asked for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn verify_takes_bundles_and_servers() {
-    let Signing { folder, server, secret, vkey, kept, signing_key } = Signing::new().await;
+    let Signing { folder, server, secret, vkey, kept, seeds } = Signing::new().await;
     let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let mut asked = folder.command(&["verify", "--server", &server.base, "--key", &vkey, "--kept", &kept, "--json"]);
     let output = asked.env("CSCP_API_KEY", &secret).output().unwrap();
@@ -94,7 +94,7 @@ async fn verify_takes_bundles_and_servers() {
     assert_eq!((&report["sound"], &report["keys"]), (&true.into(), &"given".into()));
     assert_eq!(report["entries"], report["size"], "the whole log");
     // A checkpoint of a longer log, signed with the same key: this server has gone back.
-    let file = fs::read_to_string(&signing_key).unwrap();
+    let file = fs::read_to_string(&seeds).unwrap();
     let seed = file.lines().find(|line| line.len() == 64 && !line.starts_with('#')).unwrap();
     let seed: [u8; 32] = hex::decode(seed).unwrap().try_into().unwrap();
     let log = vkey.split('+').next().unwrap();

@@ -12,7 +12,7 @@ use crate::domain::canonical::{Json, MAX_SAFE_INTEGER, Text};
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line<E> {
-    Bundle(Opening),
+    Bundle(Box<Opening>),
     Keys(Vec<String>),
     Checkpoint(String),
     Consistency(Consistency),

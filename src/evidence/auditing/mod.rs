@@ -77,8 +77,8 @@ pub struct Auditor {
     trusted: Trusted,
     known: Known,
     origin: Option<String>,
-    keys: Vec<VerifierKey>,
-    keys_came: bool,
+    /// The keys that the bundle names; none before it names any.
+    keys: Option<Vec<VerifierKey>>,
     chains: BTreeMap<String, Chain>,
     /// The hashes of frames that proven entries name.
     frames: BTreeMap<String, String>,
@@ -106,8 +106,7 @@ impl Auditor {
             trusted,
             known: Known::default(),
             origin: None,
-            keys: Vec::new(),
-            keys_came: false,
+            keys: None,
             chains: BTreeMap::new(),
             frames: BTreeMap::new(),
             early_frames: BTreeMap::new(),
@@ -144,7 +143,7 @@ impl Auditor {
         match looked.0 {
             _ if misplaced => self.fault(if self.line == 1 { Flaw::NotABundle } else { Flaw::Line }),
             None | Some(Line::Schema(_)) => {}
-            Some(Line::Bundle(opening)) => self.open(opening),
+            Some(Line::Bundle(opening)) => self.open(*opening),
             Some(Line::Entry(checked)) => self.entry(*checked),
             Some(Line::Keys(keys)) => self.learn(&keys),
             Some(Line::Checkpoint(note)) => self.checkpoint(&note),
@@ -169,7 +168,7 @@ impl Auditor {
         let Some(line) = &looked.0 else { return true };
         let counted = matches!(line, Line::Entry(_) | Line::Frame(_) | Line::Summary(_));
         let opens = matches!(line, Line::Bundle(_));
-        let late_keys = matches!(line, Line::Keys(_)) && (self.keys_came || !self.has_no_checkpoint());
+        let late_keys = matches!(line, Line::Keys(_)) && (self.keys.is_some() || !self.has_no_checkpoint());
         self.ended || opens != (self.line == 1) || self.summed_up && counted || late_keys
     }
 

@@ -1,5 +1,7 @@
 //! What a bundle was asked for, what it promises to hold of it, and whether an entry belongs to that.
 
+use std::collections::BTreeSet;
+
 use super::asked::Asked;
 use super::entry::moment;
 use super::line::{Chain, Coverage, CoverageKind, Header, Opening, Selection};
@@ -28,12 +30,15 @@ pub(super) struct Scope {
     from: Option<String>,
     until: Option<String>,
     chains: Vec<Chain>,
+    /// Their ids, since an export may promise as many chains as somebody had conversations.
+    ids: BTreeSet<String>,
 }
 
 impl Scope {
     /// Reads the first line of a bundle; none if it is of another format, or a time in it cannot be read.
     pub(super) fn read(opening: &Opening) -> Option<Self> {
         let format = FORMATS.into_iter().find(|format| *format == opening.format)?;
+        let chains = chains(format, &opening.coverage)?;
         let time = |at: &Option<String>| at.as_ref().map_or(Some(None), |at| moment(at).map(Some));
         Some(Self {
             format,
@@ -41,7 +46,8 @@ impl Scope {
             subject: subject(&opening.selection),
             from: time(&opening.selection.from)?,
             until: time(&opening.selection.until)?,
-            chains: chains(format, &opening.coverage)?,
+            ids: chains.iter().map(|chain| chain.stream_id.clone()).collect(),
+            chains,
         })
     }
 
@@ -115,7 +121,7 @@ impl Scope {
     }
 
     fn has_chain(&self, stream_id: &str) -> bool {
-        self.chains.iter().any(|chain| chain.stream_id == stream_id)
+        self.ids.contains(stream_id)
     }
 }
 

@@ -9,10 +9,10 @@ use crate::evidence::tree::verify_consistency;
 
 impl Auditor {
     pub(super) fn learn(&mut self, keys: &[String]) {
-        self.keys_came = true;
         let read = |vkey: &String| VerifierKey::parse(vkey).ok().filter(|key| self.is_of_this_log(key));
-        let Some(keys) = keys.iter().map(read).collect::<Option<Vec<_>>>() else { return self.fault(Flaw::Key) };
-        self.keys = keys;
+        let read = keys.iter().map(read).collect::<Option<Vec<_>>>();
+        self.fault_unless(read.is_some(), Flaw::Key);
+        self.keys = Some(read.unwrap_or_default());
     }
 
     fn is_of_this_log(&self, key: &VerifierKey) -> bool {
@@ -22,7 +22,8 @@ impl Auditor {
     /// The keys that are believed. One under another log's name is not believed here: its owner may sign for many logs,
     /// and it was trusted for that one.
     pub(super) fn believed(&self) -> Vec<VerifierKey> {
-        let keys = if self.trusted.keys.is_empty() { &self.keys } else { &self.trusted.keys };
+        let named = self.keys.as_deref().unwrap_or_default();
+        let keys = if self.trusted.keys.is_empty() { named } else { &self.trusted.keys };
         keys.iter().filter(|key| self.is_of_this_log(key)).cloned().collect()
     }
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Verifies an evidence bundle of cscp offline: a second implementation, independent of the server's own.
 
-    python3 cscp_verify.py [--key VKEY]... [--kept FILE] [--json] BUNDLE
+    python3 cscp_verify.py --key VKEY [--kept FILE] [--expect SELECTION]... [--json] BUNDLE
+    python3 cscp_verify.py --unauthenticated [--json] BUNDLE
 
 Needs Python 3.9 or later, its standard library, and `cryptography` for the signatures. Written from docs/EVIDENCE.md and
 the RFCs (RFC 6962 / 9162 trees, C2SP signed notes and checkpoints); it shares no line with the server. Ends with 0 if
-everything holds, with 1 if something does not, with 2 if it could not look. The codes of faults are those of
+everything holds and a key that you named has signed it, with 1 if not, with 2 if it could not look. With --unauthenticated
+the bundle only has to fit itself. The codes of faults are those of
 `cscp verify`, and a test holds the two programs against each other.
 """
 
@@ -23,7 +25,7 @@ try:
 except ImportError:
     sys.exit("cscp_verify.py needs the package `cryptography`: pip install cryptography")
 
-FORMAT = "cscp-evidence-bundle/v1"
+FIRST_FORMAT, FORMAT = FORMATS = ("cscp-evidence-bundle/v1", "cscp-evidence-bundle/v2")
 MAX_SAFE_INTEGER = 2**53 - 1
 MAX_DEPTH = 64
 MAX_FAULTS = 100
@@ -34,6 +36,11 @@ WITHHELD = {"key", "nonce_digest", "title_key", "title_digest", "salt", "content
             "body_digest"}
 ABOUT = ["conversation_id", "actor_id", "context_id", "message_ids", "command_id", "correlation_id", "space_id",
          "fact_uid", "reading_id"]
+# What a request may name: one subject, each with the member of artifacts that tells it, a time, and a text of its own.
+SUBJECTS = {"command_id": "command_id", "context_id": "context_id", "conversation_id": "conversation_id",
+            "actor_id": "actor_id", "fact_space": "space_id"}
+TIMES = ("from", "until")
+ASKED = (*SUBJECTS, *TIMES, "nonce")
 DIGEST = re.compile(r"sha256:([0-9a-f]{64})\Z")
 HEX = re.compile(r"[0-9a-f]{64}\Z")
 MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{0,6}))?Z\Z")
@@ -395,16 +402,24 @@ HEADER = {"v": is_count, "tenant_id": is_text, "stream_id": is_text, "seq": is_c
           "type": is_text, "at": is_text, "policy_hash": is_text}
 
 
+def read_chains(value):
+    return isinstance(value, list) and all(
+        shaped(chain, {"stream_id": is_text}, {"entries": is_count, "last": is_text}) for chain in value)
+
+
 def read_coverage(value):
-    shaped(value, {"kind": lambda kind: kind in ("whole", "streams", "selection")}, {"stream_ids": is_texts})
-    if "stream_ids" in value and value["stream_ids"] is None:
-        raise Unreadable("stream_ids is of another type")
+    return shaped(value, {"kind": lambda kind: kind in ("whole", "streams", "selection")},
+                  {"stream_ids": is_texts, "chains": read_chains})
+
+
+def read_selection(value):
+    shaped(value, {}, {**dict.fromkeys((*ASKED, "payloads"), is_text), "consistent_from": is_count})
     return True
 
 
 LINES = {
     "bundle": lambda v: shaped(v, {"format": is_text, "origin": is_text, "tenant_id": is_text, "environment": is_text,
-                                   "created_at": is_text, "selection": is_anything, "coverage": read_coverage}),
+                                   "created_at": is_text, "selection": read_selection, "coverage": read_coverage}),
     "keys": lambda v: is_texts(v) or _unreadable(),
     "checkpoint": lambda v: is_text(v) or _unreadable(),
     "consistency": lambda v: shaped(v, {"from": is_count, "proof": is_texts}),
@@ -445,16 +460,91 @@ def salted(purpose, salt, text):
     return sha256(purpose, bytes.fromhex(salt), text.encode()) if HEX.match(salt) else None
 
 
+class Scope:
+    """What a bundle was asked for, and what it promises to hold of that."""
+
+    def __init__(self, opening=None):
+        opening = opening or {"format": "", "selection": {}, "coverage": {"kind": None}}
+        self.format, coverage = opening["format"], opening["coverage"]
+        self.selection = {name: value for name, value in opening["selection"].items() if value is not None}
+        self.named = [name for name in SUBJECTS if name in self.selection]
+        self.window = {name: moment(self.selection[name]) for name in TIMES if name in self.selection}
+        self.kind = coverage["kind"]
+        self.chains = self.read_chains(coverage)
+        self.ids = {chain["stream_id"] for chain in self.chains or []}
+
+    def read_chains(self, coverage):
+        """The chains that come as a whole, in the form of the format; None if they are not in it."""
+        ids, chains = coverage.get("stream_ids"), coverage.get("chains")
+        if self.kind != "streams":
+            return [] if ids is None and chains is None else None
+        if self.format == FIRST_FORMAT:
+            return None if ids is None or chains is not None else [{"stream_id": stream} for stream in ids]
+        fits = ids is None and chains is not None and all(chain.get("entries") is not None for chain in chains)
+        return chains if fits else None
+
+    def is_known(self):
+        return self.format in FORMATS and self.chains is not None and None not in self.window.values()
+
+    def is_promised(self):
+        """Whether the server promises that for what was asked."""
+        if self.kind == "whole":
+            return not self.named and not self.window
+        if self.kind == "streams":
+            return len(self.named) == 1 and not self.window and self.named[0] not in ("command_id", "context_id")
+        return len(self.named) == 1 or not self.named and bool(self.window)
+
+    def answers(self, asked):
+        def alike(name):
+            wanted, told = asked.get(name), self.selection.get(name)
+            if name in TIMES:
+                return (wanted is None) == (told is None) and (wanted is None or moment(wanted) == moment(told))
+            return wanted == told or name == "nonce" and wanted is None
+        return all(map(alike, ASKED))
+
+    def has_chain(self, stream):
+        return stream in self.ids
+
+    def promises(self, stream):
+        return self.kind == "whole" or self.has_chain(stream)
+
+    def holds(self, header, at, artifact):
+        """Whether an entry is of what was asked for, as far as it tells."""
+        if "from" in self.window and at < self.window["from"] or "until" in self.window and at >= self.window["until"]:
+            return False
+        if not self.named:
+            return True
+        name = self.named[0]
+        told = member(artifact, SUBJECTS[name])
+        fits = told is NOTHING or told == self.selection[name] or name == "actor_id"
+        if self.kind == "selection":
+            return fits and (told is not NOTHING or name not in ("command_id", "context_id"))
+        if self.has_chain(header["stream_id"]):
+            return fits
+        return name not in ("actor_id", "fact_space") and told == self.selection[name]
+
+    def completeness(self):
+        if self.kind == "streams":
+            stated = all(chain.get("entries") is not None for chain in self.chains)
+            return "chains" if stated else "chains_without_end"
+        return "whole" if self.kind == "whole" else "not_shown"
+
+
+MISSING, REFUSED = "missing", "refused"
+
+
 class Audit:
-    def __init__(self, keys, kept):
-        self.given, self.kept_note = keys, kept
-        self.keys, self.origin, self.tenant, self.coverage = [], None, "", None
-        self.checkpoint, self.kept_is_shown = None, False
-        self.chains, self.frames = {}, {}
+    def __init__(self, keys, kept, asked=None):
+        self.given, self.kept_note, self.asked = keys, kept, asked
+        self.keys, self.keys_came, self.origin, self.tenant, self.scope = [], False, None, "", Scope()
+        self.completeness, self.next_leaf = "not_shown", 0
+        # A checkpoint, or why there is none: it has not come yet, or what came is not the log's.
+        self.checkpoint, self.kept_is_shown = MISSING, False
+        self.chains, self.frames, self.early_frames = {}, {}, {}
         self.number, self.summed_up, self.ended, self.hasher = 0, False, False, hashlib.sha256()
         self.faults, self.fault_count = [], 0
         self.counts = dict.fromkeys(
-            ["entries", "proven", "shown", "erased", "frames", "frames_proven", "policies", "waiting"], 0)
+            ["entries", "in_tree", "proven", "shown", "erased", "frames", "frames_proven", "policies", "waiting"], 0)
 
     def fault(self, code, header=None):
         self.fault_count += 1
@@ -475,20 +565,32 @@ class Audit:
                 self.open(content)
             else:
                 self.fault("not_a_bundle")
-        elif self.ended or kind in (None, "bundle") or self.summed_up and kind in ("entry", "frame", "summary"):
+        elif self.ended or kind in (None, "bundle") or self.summed_up and kind in ("entry", "frame", "summary") \
+                or kind == "keys" and (self.keys_came or self.checkpoint is not MISSING):
             self.fault("line")
         else:
+            if self.checkpoint is MISSING and kind not in ("keys", "checkpoint", "entry"):
+                self.fault("no_checkpoint")
             getattr(self, "take_" + kind)(content)
         if not ended and not self.ended:
             self.hasher.update(data + b"\n")
 
     def open(self, opening):
-        if opening["format"] != FORMAT:
+        scope = Scope(opening)
+        if not scope.is_known():
             return self.fault("not_a_bundle")
-        self.origin, self.tenant, self.coverage = opening["origin"], opening["tenant_id"], opening["coverage"]
+        if not opening["origin"].endswith(f"/{opening['environment']}/{opening['tenant_id']}"):
+            self.fault("foreign")
+        if not scope.is_promised():
+            self.fault("scope")
+        if self.asked is not None and not scope.answers(self.asked):
+            self.fault("other_request")
+        self.completeness, self.scope = scope.completeness(), scope
+        self.origin, self.tenant = opening["origin"], opening["tenant_id"]
 
     def believed(self):
-        return self.given or self.keys
+        """Keys under another log's name are not believed here: their owner may sign for many logs."""
+        return [key for key in self.given or self.keys if key.name == self.origin]
 
     def opened(self, note):
         text = open_note(note, self.believed())
@@ -502,6 +604,7 @@ class Audit:
         pass
 
     def take_keys(self, keys):
+        self.keys_came = True
         try:
             read = [Key(vkey) for vkey in keys]
         except Unreadable:
@@ -511,8 +614,11 @@ class Audit:
         self.keys = read
 
     def take_checkpoint(self, note):
+        if self.checkpoint is not MISSING:
+            return self.fault("checkpoint")
         checkpoint = self.opened(note)
-        if checkpoint is None or self.checkpoint is not None:
+        if checkpoint is None:
+            self.checkpoint = REFUSED
             return self.fault("checkpoint")
         kept = self.opened(self.kept_note) if self.kept_note is not None else None
         if kept is not None and kept.size >= checkpoint.size:
@@ -525,7 +631,7 @@ class Audit:
 
     def take_consistency(self, shown):
         kept = self.opened(self.kept_note) if self.kept_note is not None else None
-        if kept is None or self.checkpoint is None:
+        if kept is None or self.checkpoint in (MISSING, REFUSED):
             return
         proof = [digest_of(hash_) for hash_ in shown["proof"]]
         now = self.checkpoint
@@ -548,6 +654,7 @@ class Audit:
         try:
             header, at, payload = self.check(entry)
         except Fault as fault:
+            self.next_leaf += 1
             if fault.header is not None:
                 self.pass_over(fault.header)
             return self.fault(fault.code, fault.header)
@@ -557,11 +664,15 @@ class Audit:
             self.fault("sequence", header)
         elif seq == last_seq + 1 and last_hash is not None and digest_of(entry["prev_hash"]) != last_hash:
             self.fault("link", header)
-        elif seq > last_seq + 1 and self.promises(stream):
+        elif seq > last_seq + 1 and self.scope.promises(stream):
             self.fault("gap", header)
         elif at < last_at:
             self.fault("time", header)
+        elif self.scope.kind == "whole" and self.in_tree() and entry["leaf_index"] != self.next_leaf:
+            self.fault("leaf", header)
         artifact = entry["artifact"]
+        self.counts["in_tree"] += self.in_tree()
+        self.next_leaf = (entry["leaf_index"] if self.in_tree() else self.next_leaf) + 1
         self.counts["proven"] += payload is not NOTHING
         self.counts["shown"] += payload is NOTHING and tells_content(artifact)
         self.counts["erased"] += member(artifact, "erased") is True
@@ -575,11 +686,9 @@ class Audit:
         if header["seq"] == last_seq + 1:
             self.chains[header["stream_id"]] = (header["seq"], None, last_at)
 
-    def promises(self, stream):
-        if self.coverage is None:
-            return False
-        kind = self.coverage["kind"]
-        return kind == "whole" or kind == "streams" and stream in self.coverage.get("stream_ids", [])
+    def in_tree(self):
+        """Whether entries are proven: without a checkpoint they are refused, with one that was refused they are not."""
+        return self.checkpoint is not REFUSED
 
     def check(self, entry):
         """What can be said of an entry alone."""
@@ -598,7 +707,9 @@ class Audit:
         if None in (prev, commitment, own) \
                 or own != sha256(b"cscp.entry.v1", prev, entry["header"].encode(), commitment):
             raise Fault("entry_hash", header)
-        if self.checkpoint is not None:
+        if self.checkpoint is MISSING:
+            raise Fault("no_checkpoint", header)
+        if self.checkpoint is not REFUSED:
             proof = [digest_of(hash_) for hash_ in entry["proof"]]
             if None in proof or not included(own, entry["leaf_index"], self.checkpoint.size, proof,
                                              self.checkpoint.root):
@@ -608,6 +719,8 @@ class Audit:
         if not tells_header(artifact, header, entry) \
                 or payload is not NOTHING and not tells_payload(artifact, payload):
             raise Fault("artifact", header)
+        if not self.scope.holds(header, at, artifact):
+            raise Fault("scope", header)
         return header, at, payload
 
     @staticmethod
@@ -634,6 +747,8 @@ class Audit:
             return
         frame_id = member(of, "context_frame_id")
         if is_text(frame_id) and is_text(context_hash):
+            if self.early_frames.pop(frame_id, context_hash) != context_hash:
+                self.fault("frame")
             self.frames[frame_id] = context_hash
 
     def take_frame(self, frame):
@@ -654,15 +769,32 @@ class Audit:
         captured = self.frames.get(frame["context_frame_id"])
         if captured is not None and captured != frame["context_hash"]:
             return self.fault("frame")
+        if captured is None:
+            self.early_frames[frame["context_frame_id"]] = frame["context_hash"]
         self.counts["frames_proven"] += holds and captured is not None
 
     def take_summary(self, summary):
         self.summed_up = True
         self.counts["waiting"] = summary["waiting"]
-        whole = self.coverage is None or self.coverage["kind"] != "whole" \
-            or self.counts["entries"] == (self.checkpoint.size if self.checkpoint else 0)
+        self.compare_ends()
+        whole = self.scope.kind != "whole" or self.counts["entries"] == self.size()
         if summary["entries"] != self.counts["entries"] or summary["frames"] != self.counts["frames"] or not whole:
             self.fault("count")
+
+    def compare_ends(self):
+        """Holds the chains that came against where the first line says that they end."""
+        for chain in self.scope.chains:
+            if chain.get("entries") is None:
+                continue
+            seq, found, _ = self.chains.get(chain["stream_id"], (0, None, ""))
+            last = chain.get("last")
+            # The hash of an entry that does not hold is not known, and that it does not was told.
+            if chain["entries"] != seq or (last is None) != (seq == 0) \
+                    or found is not None and digest_of(last) != found:
+                self.fault("chain_end", {"stream_id": chain["stream_id"], "seq": chain["entries"]})
+
+    def size(self):
+        return 0 if self.checkpoint in (MISSING, REFUSED) else self.checkpoint.size
 
     def take_end(self, end):
         self.ended = True
@@ -670,7 +802,7 @@ class Audit:
             self.fault("count")
         if end["sha256"] != prefixed(self.hasher.digest()):
             self.fault("digest")
-        text = f"{FORMAT}\n{self.origin or ''}\n{self.number - 1} lines\n{end['sha256']}\n"
+        text = f"{self.scope.format}\n{self.origin or ''}\n{self.number - 1} lines\n{end['sha256']}\n"
         if open_note(end["note"], self.believed()) != text:
             self.fault("signature")
 
@@ -680,11 +812,14 @@ class Audit:
             self.fault("not_a_bundle")
         if not self.ended:
             self.fault("truncated")
-        if self.kept_note is not None and self.checkpoint is not None and not self.kept_is_shown:
+        if self.checkpoint is MISSING:
+            self.fault("no_checkpoint")
+        if self.kept_note is not None and not self.kept_is_shown:
             self.fault("consistency")
         return {
             "sound": self.fault_count == 0, "origin": self.origin or "", "tenant_id": self.tenant,
-            "size": self.checkpoint.size if self.checkpoint else 0, "keys": "given" if self.given else "bundle",
+            "size": self.size(), "keys": "given" if self.given else "bundle", "completeness": self.completeness,
+            "selection": {name: self.scope.selection[name] for name in ASKED if name in self.scope.selection},
             "streams": len(self.chains), **self.counts, "fault_count": self.fault_count, "faults": self.faults,
         }
 
@@ -695,15 +830,70 @@ def kept_note(path):
     return json.loads(text)["note"] if text.startswith("{") else text
 
 
+def read_asked(texts):
+    """What --expect names: the whole log, or members of a request with their values. None if it names nothing."""
+    asked, whole = {}, False
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if text == "whole":
+            whole = True
+        elif name not in ASKED or not equals or not value:
+            raise Unreadable(f"--expect {text}: write `whole`, or NAME=VALUE with one of {', '.join(sorted(ASKED))}")
+        elif name in TIMES and moment(value) is None:
+            raise Unreadable(f"--expect {text}: a time is written in UTC, such as 2026-11-20T15:04:05Z")
+        elif name in asked:
+            raise Unreadable(f"--expect {text}: it contradicts what was said before it")
+        else:
+            asked[name] = value
+        if whole and asked.keys() - {"nonce"}:
+            raise Unreadable(f"--expect {text}: it contradicts what was said before it")
+    return asked if texts else None
+
+
+COMPLETENESS = {
+    "whole": "complete: every leaf of the tree is here",
+    "chains": "complete for the chains that the first line names, up to where the log's signer says that they end; of "
+              "what other chains tell about the same, some may be missing",
+    "chains_without_end": "no entry is missing between the first and the last of a chain, but where the chains end is "
+                          "not stated: an older version wrote this bundle",
+    "not_shown": "a selection: every entry is genuine, but nothing shows that none was left out; the whole log would "
+                 "show it",
+}
+
+
+def tell(report, unauthenticated):
+    named = " ".join(f"{name}={value}" for name, value in report["selection"].items() if name != "nonce")
+    print(f"log {report['origin']}, {report['size']} leaves; asked for: {named or 'the whole log'}")
+    print(f"{report['entries']} entries, {report['in_tree']} of them shown to be in the signed tree, {report['proven']} "
+          f"payloads and {report['frames_proven']} frames proven, {report['erased']} payloads erased")
+    for fault in report["faults"]:
+        print("BROKEN", ", ".join(f"{name} {value}" for name, value in fault.items() if value is not None))
+    if report["fault_count"]:
+        return print(f"{report['fault_count']} things in it do not fit.")
+    print(COMPLETENESS[report["completeness"]])
+    if report["keys"] == "given":
+        return print("Everything in it holds.")
+    print("It is self-consistent, and signed by nobody you named: anybody could have made it.")
+    if not unauthenticated:
+        print("Name the log's key (--key VKEY), or accept it as it is (--unauthenticated).")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Verifies an evidence bundle of cscp offline.")
     parser.add_argument("bundle", help="a file, or - for standard input")
     parser.add_argument("--key", action="append", default=[], metavar="VKEY", help="a key that signs for the log")
     parser.add_argument("--kept", metavar="FILE", help="a checkpoint that you kept")
+    parser.add_argument("--expect", action="append", default=[], metavar="SELECTION",
+                        help="what it has to be of: `whole`, or NAME=VALUE as in the request")
+    parser.add_argument("--unauthenticated", action="store_true",
+                        help="accept a bundle that nobody you named has signed")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
+    if arguments.key and arguments.unauthenticated:
+        parser.error("--key and --unauthenticated contradict each other")
     try:
-        audit = Audit([Key(vkey) for vkey in arguments.key], kept_note(arguments.kept) if arguments.kept else None)
+        audit = Audit([Key(vkey) for vkey in arguments.key], kept_note(arguments.kept) if arguments.kept else None,
+                      read_asked(arguments.expect))
         source = sys.stdin.buffer if arguments.bundle == "-" else open(arguments.bundle, "rb")
         with source:
             for data in source:
@@ -712,16 +902,11 @@ def main():
         print(f"cscp_verify.py: {error}", file=sys.stderr)
         return 2
     report = audit.finish()
+    report["sound"] = report["sound"] and (report["keys"] == "given" or arguments.unauthenticated)
     if arguments.json:
         print(json.dumps(report))
     else:
-        print(f"log {report['origin']}, {report['size']} leaves: {report['entries']} entries, {report['proven']} "
-              f"payloads and {report['frames_proven']} frames proven, {report['erased']} payloads erased")
-        if report["keys"] == "bundle":
-            print("The keys are those that the bundle names. Compare them with what you know: --key VKEY")
-        for fault in report["faults"]:
-            print("BROKEN", ", ".join(f"{name} {value}" for name, value in fault.items() if value is not None))
-        print("Everything in it holds." if report["sound"] else f"{report['fault_count']} things in it do not fit.")
+        tell(report, arguments.unauthenticated)
     return 0 if report["sound"] else 1
 
 

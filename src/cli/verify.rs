@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::Failure;
 use crate::config::Settings;
-use crate::evidence::auditing::Trusted;
+use crate::evidence::auditing::{Asked, Trusted};
 use crate::evidence::note::VerifierKey;
 
 /// What `cscp verify` ends with when it could not look.
@@ -21,7 +21,7 @@ pub(crate) struct VerifyArguments {
     /// A bundle (`-` for standard input); without one, the database
     #[arg(conflicts_with_all = ["server", "tenant"])]
     bundle: Option<PathBuf>,
-    /// A running server: the whole log of the API key's tenant
+    /// A running server: what `--expect` names, by default the whole log of the API key's tenant
     #[arg(long, value_name = "URL", conflicts_with = "tenant")]
     server: Option<String>,
     /// An API key of that server with the scope evidence:read
@@ -33,6 +33,13 @@ pub(crate) struct VerifyArguments {
     /// A checkpoint that you kept: the log must go on from there
     #[arg(long, value_name = "FILE")]
     kept: Option<PathBuf>,
+    /// What the bundle has to be of: `whole`, or NAME=VALUE as in the request, such as `conversation_id=conv`; may be given
+    /// several times. Without it a file is taken for what it says it is
+    #[arg(long = "expect", value_name = "SELECTION")]
+    expected: Vec<String>,
+    /// Accept a bundle that nobody you named has signed: it shows that the bundle fits itself, and nothing more
+    #[arg(long, conflicts_with = "keys")]
+    unauthenticated: bool,
     /// Only this tenant's log
     #[arg(long)]
     tenant: Option<String>,
@@ -47,7 +54,13 @@ impl VerifyArguments {
             VerifierKey::parse(vkey).map_err(|error| Failure::new(format!("--key {error}: NAME+KEYID+BASE64")))
         };
         let keys = self.keys.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Trusted { keys, kept: self.kept.as_deref().map(kept).transpose()? })
+        let asked = (!self.expected.is_empty()).then(|| self.asked()).transpose()?;
+        Ok(Trusted { keys, kept: self.kept.as_deref().map(kept).transpose()?, asked })
+    }
+
+    fn asked(&self) -> Result<Asked, Failure> {
+        let asked = Asked::read(self.expected.iter().map(String::as_str));
+        asked.map_err(|error| Failure::new(format!("--expect {error}")))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::domain::time::Timestamp;
 use crate::evidence::note::{self, NoteError, SigningKey};
 
 /// What the first line calls the format, and the first line of the note at the end.
-pub const FORMAT: &str = "cscp-evidence-bundle/v1";
+pub const FORMAT: &str = "cscp-evidence-bundle/v2";
 /// The JSON Schema (2020-12) of an artifact.
 pub const ARTIFACT_SCHEMA: &str = include_str!("../../schemas/evidence-artifact.schema.json");
 /// The JSON Schema (2020-12) of a line of a bundle.
@@ -74,11 +74,24 @@ pub enum Coverage {
     Whole,
     /// Every entry of these chains, as far as the checkpoint goes.
     Streams {
-        /// The chains.
-        stream_ids: Vec<StreamId>,
+        /// The chains, each with where it ends.
+        chains: Vec<Chain>,
     },
     /// Entries that were chosen.
     Selection,
+}
+
+/// A chain that comes as a whole, and where it ends in the checkpoint's tree. The signature over the bundle makes this the
+/// log's own statement: a later entry of the chain that is in the same tree would contradict it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Chain {
+    /// Which.
+    pub stream_id: StreamId,
+    /// How many of its entries the checkpoint's tree holds.
+    pub entries: u64,
+    /// The hash of the last of them; none if there is none, or if the database has lost it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
 }
 
 /// A consistency proof.

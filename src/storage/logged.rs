@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::StorageError;
+use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::entry::LogEntry;
@@ -17,6 +18,22 @@ pub trait LoggedStore: Send + Sync {
     /// Which leaves entries are, in the order asked for; none for one that waits.
     async fn places(&self, tenant_id: &TenantId, entries: &[(StreamId, u64)])
     -> Result<Vec<Option<u64>>, StorageError>;
+    /// Where a stream ends in the tree of this size; none if none of its entries is in that tree.
+    async fn end_in_tree(
+        &self,
+        tenant_id: &TenantId,
+        stream_id: &StreamId,
+        size: u64,
+    ) -> Result<Option<StreamEnd>, StorageError>;
+}
+
+/// The last entry of a stream that a tree holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamEnd {
+    /// Its place in the stream.
+    pub seq: u64,
+    /// Its hash; none if the entry itself is gone from the database though the tree has its leaf.
+    pub entry_hash: Option<Digest>,
 }
 
 /// Puts places into the order in which they were asked for.

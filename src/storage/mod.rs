@@ -27,7 +27,7 @@ pub use disposal::{Counts, Disposal, DisposalStore, Disposing, HoldSet, count_ki
 pub use error::StorageError;
 pub use kin::{Kin, MAX_KIN};
 pub use live::{LiveRow, LiveStore, LiveTable, Maker};
-pub use logged::LoggedStore;
+pub use logged::{LoggedStore, StreamEnd};
 pub use query::{
     ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery, UnreportedQuery,
 };

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use cscp::domain::operation::CredentialKind;
-use cscp::evidence::auditing::Trusted;
+use cscp::evidence::auditing::{Asked, Trusted};
 use cscp::evidence::note::VerifierKey;
 use cscp::service::BundleCheck;
 use cscp::storage::Scope;
@@ -69,7 +69,7 @@ pub(crate) async fn export(client: &Client, wanted: Value) -> Vec<String> {
 pub(crate) async fn known(auditor: &Client) -> Trusted {
     let got = auditor.get("/v1/evidence/checkpoint").await.expect(200).body;
     let keys = got["keys"].as_array().unwrap().iter().map(|key| VerifierKey::parse(key.as_str().unwrap()).unwrap());
-    Trusted { keys: keys.collect(), kept: Some(got["note"].as_str().unwrap().to_owned()) }
+    Trusted { keys: keys.collect(), kept: Some(got["note"].as_str().unwrap().to_owned()), asked: None }
 }
 
 /// The report of our own verifier, which is the other one's too.
@@ -100,7 +100,7 @@ pub(crate) fn faults(report: &Value) -> Vec<(u64, String)> {
     faults.map(|fault| (fault["line"].as_u64().unwrap(), fault["code"].as_str().unwrap().to_owned())).collect()
 }
 
-fn ours(bundle: &str, trusted: &Trusted) -> Value {
+pub(crate) fn ours(bundle: &str, trusted: &Trusted) -> Value {
     let mut check = BundleCheck::new(trusted.clone());
     // Cut where nothing ends, as a network does it.
     bundle.as_bytes().chunks(1_000).for_each(|chunk| check.feed(chunk));
@@ -115,7 +115,7 @@ fn python() -> String {
 }
 
 /// Whether the second verifier can run. Without it the comparison is skipped, loudly, unless it is required.
-fn python_is_there() -> bool {
+pub(crate) fn python_is_there() -> bool {
     static THERE: OnceLock<bool> = OnceLock::new();
     *THERE.get_or_init(|| {
         let tried = Command::new(python()).args([PYTHON, "--help"]).output();
@@ -129,12 +129,21 @@ fn python_is_there() -> bool {
     })
 }
 
-fn theirs(bundle: &str, trusted: &Trusted) -> Value {
+pub(crate) fn theirs(bundle: &str, trusted: &Trusted) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(python());
     command.args([PYTHON, "--json", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     for key in &trusted.keys {
         command.args(["--key", &key.to_string()]);
+    }
+    if trusted.keys.is_empty() {
+        command.arg("--unauthenticated");
+    }
+    for (name, value) in trusted.asked.iter().flat_map(Asked::members) {
+        command.args(["--expect", &format!("{name}={value}")]);
+    }
+    if trusted.asked.as_ref().is_some_and(|asked| asked.members().is_empty()) {
+        command.args(["--expect", "whole"]);
     }
     if let Some(kept) = &trusted.kept {
         let path = folder.path().join("kept");
@@ -150,4 +159,14 @@ fn theirs(bundle: &str, trusted: &Trusted) -> Value {
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(i32::from(told["sound"] != json!(true))));
     told
+}
+
+/// The second verifier's exit code and what it prints, of a bundle in a file.
+pub(crate) fn their_answer(bundle: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bundle");
+    std::fs::write(&path, bundle).unwrap();
+    let output = Command::new(python()).arg(PYTHON).arg(&path).args(arguments).output().unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(printed).unwrap())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cscp::domain::operation::CredentialKind;
-use cscp::evidence::auditing::Trusted;
+use cscp::evidence::auditing::{Asked, Trusted};
 use cscp::evidence::bundle::{ARTIFACT_SCHEMA, BUNDLE_SCHEMA};
 use cscp::service::verify_tenant;
 use serde_json::{Value, json};
@@ -157,6 +157,54 @@ async fn what_is_asked_wrongly_is_told_and_every_look_is_recorded() {
     let reads = found.body["items"].as_array().unwrap().iter();
     let operations: BTreeSet<&str> = reads.filter_map(|read| read["data"]["read"]["operation"].as_str()).collect();
     assert!(operations.is_superset(&["evidence.export", "evidence.exported"].into()), "{operations:?}");
+}
+
+/// A bundle names the request that it answers, where that said a nonce; a short one might have been there before.
+#[tokio::test]
+async fn a_bundle_repeats_the_nonce_of_its_request() {
+    let house = House::new().await;
+    history(&house, "a").await;
+    let (auditor, _) = auditors(&house, "a").await;
+    let nonce = "a-text_of-this-request-0123456789";
+    let posted = export(&auditor, json!({"conversation_id": "conv", "nonce": nonce})).await;
+    let got = auditor.get(&format!("/v1/evidence/export?nonce={nonce}")).await.expect(200);
+    let got: Vec<String> = got.body.as_str().unwrap().lines().map(str::to_owned).collect();
+    for bundle in [posted, got] {
+        assert_eq!(of(&bundle, "bundle")[0]["selection"]["nonce"], nonce);
+        let asked = Asked::default().with_nonce(nonce.to_owned());
+        let report = verified(&bundle, &Trusted { kept: None, asked: Some(asked), ..known(&auditor).await });
+        let whole = of(&bundle, "bundle")[0]["coverage"]["kind"] == "whole";
+        assert_eq!(report["sound"], json!(whole), "{report:#}");
+    }
+    let (long, short) = ("x".repeat(65), "x".repeat(15));
+    for nonce in [long.as_str(), &short, "", "with a blank in between", "ñññññññññññññññññ"] {
+        auditor.post_unchecked("/v1/evidence/export", &json!({"nonce": nonce})).await.problem(422, "invalid_value");
+    }
+    auditor.get("/v1/evidence/export?nonce=short").await.problem(400, "unknown_parameter");
+}
+
+/// A bundle that promises a chain whose last entries the database has lost says so itself.
+#[tokio::test]
+async fn a_conversation_that_lost_its_end_contradicts_its_first_line() {
+    let house = House::new().await;
+    history(&house, "a").await;
+    let (auditor, _) = auditors(&house, "a").await;
+    let trusted = Trusted { kept: None, ..known(&auditor).await };
+    let wanted = json!({"conversation_id": "conv"});
+    let before = of(&export(&auditor, wanted.clone()).await, "bundle")[0]["coverage"]["chains"].clone();
+    let gone = house
+        .meddle(
+            "DELETE FROM log_entries WHERE tenant_id = 'a' AND EXISTS (SELECT 1 FROM streams AS s WHERE s.tenant_id = 'a' \
+             AND s.stream_id = log_entries.stream_id AND s.kind = 'conversation' AND s.key = 'conv') AND seq = (SELECT \
+             max(l.seq) FROM log_leaves AS l WHERE l.tenant_id = 'a' AND l.stream_id = log_entries.stream_id)",
+        )
+        .await;
+    assert_eq!(gone, 1);
+    let after = export(&auditor, wanted).await;
+    let chains = of(&after, "bundle")[0]["coverage"]["chains"].clone();
+    assert_eq!((&chains[0]["entries"], chains[0].get("last")), (&before[0]["entries"], None), "{chains}");
+    let found = faults(&verified(&after, &trusted));
+    assert_eq!(found, [(u64::try_from(after.len()).unwrap() - 1, "chain_end".to_owned())]);
 }
 
 /// The log has 1 where the frame's row has 1.0, and both are what was hashed.

@@ -16,6 +16,8 @@ mod executions;
 mod exports;
 mod faults;
 mod flow;
+mod forgeries;
+mod forging;
 mod house;
 #[path = "../postgres/leftovers.rs"]
 mod leftovers;

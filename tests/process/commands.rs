@@ -5,9 +5,6 @@ use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
 
-use cscp::domain::canonical::Digest;
-use cscp::evidence::checkpoint::Checkpoint;
-use cscp::evidence::note::SigningKey;
 use serde_json::Value;
 
 use crate::caller::{Caller, Sent, hello};
@@ -170,74 +167,6 @@ async fn verify_names_the_entry_that_was_changed() {
     let output = folder.run(&["verify"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(printed(&output).contains("BROKEN") && printed(&output).contains("The record was changed."), "{output:?}");
-}
-
-/// A bundle is verified from a file and from a server; a kept checkpoint and the right keys are asked for.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn verify_takes_bundles_and_servers() {
-    let folder = Folder::with_tenant();
-    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (signing_key, guard) = (place("signing-key"), place("guard"));
-    let server = Server::start_with(&folder, &["--signing-key", &signing_key, "--log-guard", &guard]);
-    let caller = Caller::new(&server.base, &folder.key("handler"));
-    caller.send(&hello("wamid.1", "talk")).await.done();
-    let secret = folder.key("auditor");
-    let auditor = Caller::new(&server.base, &secret);
-    let looking = Duration::from_secs(20);
-    let checkpoint = Sent::get("/v1/evidence/checkpoint");
-    let signed = async || Some(auditor.send(&checkpoint).await).filter(|answer| answer.status == 200);
-    let signed = until("a checkpoint", looking, signed).await;
-    let (vkey, kept) = (signed.text("/keys/0").to_owned(), place("kept.json"));
-    fs::write(&kept, signed.body.to_string()).unwrap();
-
-    let mut asked = folder.command(&["verify", "--server", &server.base, "--key", &vkey, "--kept", &kept, "--json"]);
-    let output = asked.env("CSCP_API_KEY", &secret).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let report: Value = serde_json::from_str(&printed(&output)).unwrap();
-    assert_eq!((&report["sound"], &report["keys"]), (&true.into(), &"given".into()));
-    assert_eq!(report["entries"], report["size"], "the whole log");
-    // A checkpoint of a longer log, signed with the same key: this server has gone back.
-    let file = fs::read_to_string(&signing_key).unwrap();
-    let seed = file.lines().find(|line| line.len() == 64 && !line.starts_with('#')).unwrap();
-    let seed: [u8; 32] = hex::decode(seed).unwrap().try_into().unwrap();
-    let log = vkey.split('+').next().unwrap();
-    let longer = Checkpoint::new(log, 1 << 20, Digest::ZERO).unwrap();
-    let later = place("later");
-    fs::write(&later, longer.sign(&[SigningKey::from_seed(log, seed).unwrap()]).unwrap()).unwrap();
-    let mut asked = folder.command(&["verify", "--server", &server.base, "--key", &vkey, "--kept", &later]);
-    let output = asked.env("CSCP_API_KEY", &secret).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(printed(&output).contains("(rolled_back)"), "{output:?}");
-    let refused = folder.command(&["verify", "--server", &server.base]).output().unwrap();
-    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-
-    let bundle = reqwest::Client::new().get(format!("{}/v1/evidence/export", server.base)).bearer_auth(&secret);
-    let bundle = bundle.send().await.unwrap().text().await.unwrap();
-    let (whole, cut) = (place("whole"), place("cut"));
-    fs::write(&whole, &bundle).unwrap();
-    fs::write(&cut, &bundle[..bundle.len() / 2]).unwrap();
-    let told = folder.done(&["verify", &whole]);
-    assert!(told.contains("Everything in it holds.") && told.contains("--key VKEY"), "{told}");
-    let output = folder.run(&["verify", &cut, "--key", &vkey]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(printed(&output).contains("(truncated)"), "{output:?}");
-    for (arguments, says) in [
-        (vec!["verify", "/nowhere/bundle"], "nowhere"),
-        (vec!["verify", &whole, "--key", "nonsense"], "--key"),
-        (vec!["verify", &whole, "--kept", "/nowhere"], "--kept"),
-        (vec!["verify", "--kept", &kept], "--tenant"),
-    ] {
-        let output = folder.run(&arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
-        assert!(complained(&output).contains(says), "{output:?}");
-    }
-    server.stop().await;
-    let database = ["verify", "--tenant", TENANT, "--key", &vkey, "--kept", &kept];
-    assert!(folder.done(&database).contains("Every tree holds."));
-    folder.changed("DELETE FROM log_checkpoints WHERE size > 0 RETURNING note").await;
-    let output = folder.run(&database);
-    assert_eq!(output.status.code(), Some(1), "the checkpoints are gone: {output:?}");
-    assert!(printed(&output).contains("BROKEN CHECKPOINT"), "{output:?}");
 }
 
 /// What the demo has to show, in this order.

@@ -29,6 +29,7 @@ mod standby;
 mod stopping;
 mod talk;
 mod two_servers;
+mod verifying;
 mod waiting;
 
 /// What the PostgreSQL of these tests is set to: what it is set to anywhere.

@@ -25,8 +25,8 @@ use cscp::storage::{
     Aged, AgedQuery, AgedRecords, ApiKey, ApprovalQuery, CapturedFrame, ContextQuery, DisposalStore, ErasureRow,
     EvidenceQuery, FactQuery, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Page,
     Place as SearchPlace, Placed, PolicySet, PolicyVersion, PrincipalQuery, Searched, SpaceRow, SpaceWant,
-    StorageError, Store, StoredCheckpoint, StoredClaim, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore,
-    UnreportedQuery, Waiting, WholeContext,
+    StorageError, Store, StoredCheckpoint, StoredClaim, StreamEnd, SubjectStore, Table, Tenant, Transaction, TreeHead,
+    TreeStore, UnreportedQuery, Waiting, WholeContext,
 };
 use futures_util::future::BoxFuture;
 
@@ -169,6 +169,15 @@ impl LoggedStore for Meddled {
         entries: &[(StreamId, u64)],
     ) -> Result<Vec<Option<u64>>, StorageError> {
         self.inner.places(tenant_id, entries).await
+    }
+
+    async fn end_in_tree(
+        &self,
+        tenant_id: &TenantId,
+        stream_id: &StreamId,
+        size: u64,
+    ) -> Result<Option<StreamEnd>, StorageError> {
+        self.inner.end_in_tree(tenant_id, stream_id, size).await
     }
 }
 

@@ -3,12 +3,14 @@
 use std::io::Read;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Failure, VerifyArguments};
-use crate::evidence::auditing::{BundleReport, Trust};
+use crate::domain::id::Entropy as _;
+use crate::evidence::auditing::{Asked, BundleReport, Completeness, Trust};
 use crate::evidence::checkpoint::Checkpoint;
 use crate::service::BundleCheck;
+use crate::system::SystemEntropy;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 20;
@@ -34,23 +36,34 @@ pub(super) fn file(path: &Path, arguments: &VerifyArguments) -> Result<bool, Fai
     }
 }
 
-/// The whole log of a tenant, as a server gives it out.
+/// What is asked of a server, and what its answer must be: a text of this request's own stands in it, so that nobody who
+/// lacks the log's key can give out an older bundle, or one of something smaller.
+fn request(arguments: &VerifyArguments, kept: Option<u64>) -> Result<(Value, Asked), Failure> {
+    let asked = arguments.asked()?.with_nonce(hex::encode(SystemEntropy.bytes()));
+    let mut wanted = json!(asked.members());
+    if let Some(size) = kept {
+        wanted["consistent_from"] = size.into();
+    }
+    Ok((wanted, asked))
+}
+
+/// What `--expect` names of a tenant's log, or the whole of it, as a server gives it out.
 pub(super) async fn server(url: &str, arguments: &VerifyArguments) -> Result<bool, Failure> {
-    let trusted = arguments.trusted()?;
+    let mut trusted = arguments.trusted()?;
     let missing = || Failure::new("put an API key with the scope evidence:read into CSCP_API_KEY");
     let key = arguments.api_key.as_ref().ok_or_else(missing)?;
-    let wanted = match &trusted.kept {
-        Some(kept) => json!({"consistent_from": size_of(kept)?}),
-        None => json!({}),
-    };
+    let kept = trusted.kept.as_deref().map(size_of).transpose()?;
+    let (mut wanted, asked) = request(arguments, kept)?;
+    trusted.asked = Some(asked);
     let failed = |error: reqwest::Error| Failure::new(format!("the server does not answer: {}", error.without_url()));
     let address = format!("{}/v1/evidence/export", url.trim_end_matches('/'));
     let client = reqwest::Client::new();
-    let ask = |wanted| client.post(&address).bearer_auth(key).json(wanted).send();
+    let ask = |wanted: &Value| client.post(&address).bearer_auth(key).json(wanted).send();
     let mut answer = ask(&wanted).await.map_err(failed)?;
     // A log that is shorter than what was kept has no proof of it. What it does have says that it went back.
     if answer.status() == reqwest::StatusCode::NOT_FOUND && trusted.kept.is_some() {
-        answer = ask(&json!({})).await.map_err(failed)?;
+        wanted["consistent_from"] = Value::Null;
+        answer = ask(&wanted).await.map_err(failed)?;
     }
     if !answer.status().is_success() {
         let status = answer.status();
@@ -73,20 +86,25 @@ fn size_of(note: &str) -> Result<u64, Failure> {
     checkpoint.map(|checkpoint| checkpoint.size()).ok_or_else(|| Failure::new("--kept is no checkpoint"))
 }
 
+/// Tells what was found, and whether the bundle is accepted: everything fits, and somebody who was named has signed it.
 fn tell(report: &BundleReport, arguments: &VerifyArguments) -> bool {
+    let accepted = report.is_sound() && (report.trust == Trust::Given || arguments.unauthenticated);
     if arguments.json {
         let mut told = serde_json::to_value(report).unwrap_or_default();
-        told["sound"] = report.is_sound().into();
+        told["sound"] = accepted.into();
         println!("{told}");
     } else {
         as_text(report);
+        verdict(report, arguments);
     }
-    report.is_sound()
+    accepted
 }
 
 fn as_text(report: &BundleReport) {
     println!("log {}, {} leaves", report.origin, report.size);
-    println!("  {} entries in {} chains, each in the signed tree", report.entries, report.streams);
+    println!("  asked for: {}", of(report));
+    let in_tree = if report.in_tree == report.entries { "each".to_owned() } else { report.in_tree.to_string() };
+    println!("  {} entries in {} chains, {in_tree} shown to be in the signed tree", report.entries, report.streams);
     println!("  {} payloads are what was committed to; {} were erased", report.proven, report.erased);
     if report.shown > 0 {
         println!(
@@ -101,9 +119,6 @@ fn as_text(report: &BundleReport) {
     if report.waiting > 0 {
         println!("  {} entries were not in the log's checkpoint yet; ask again for them", report.waiting);
     }
-    if report.trust == Trust::Bundle {
-        println!("  The keys are those that the bundle names. Compare them with what you know: --key VKEY");
-    }
     for found in &report.found {
         let of = |name: &str, value: Option<String>| value.map_or_else(String::new, |value| format!(" {name} {value}"));
         println!(
@@ -116,9 +131,47 @@ fn as_text(report: &BundleReport) {
             found.flaw
         );
     }
-    if report.is_sound() {
-        println!("Everything in it holds.");
-    } else {
-        println!("{} things in it do not fit.", report.count);
+}
+
+/// What the bundle says that it is of.
+fn of(report: &BundleReport) -> String {
+    let named: Vec<String> = report
+        .selection
+        .iter()
+        .filter(|(name, _)| **name != "nonce")
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    if named.is_empty() { "the whole log".to_owned() } else { named.join(" ") }
+}
+
+fn verdict(report: &BundleReport, arguments: &VerifyArguments) {
+    if !report.is_sound() {
+        return println!("{} things in it do not fit.", report.count);
+    }
+    println!("  {}", completeness(report.completeness));
+    if report.trust == Trust::Given {
+        return println!("Everything in it holds.");
+    }
+    println!("It is self-consistent, and signed by nobody you named: anybody could have made it.");
+    if !arguments.unauthenticated {
+        println!("Name the log's key (--key VKEY), or accept it as it is (--unauthenticated).");
+    }
+}
+
+/// What is shown of what might have been left out.
+fn completeness(shown: Completeness) -> &'static str {
+    match shown {
+        Completeness::Whole => "complete: every leaf of the tree is here",
+        Completeness::Chains => {
+            "complete for the chains that the first line names, up to where the log's signer says that they end; of what \
+             other chains tell about the same, some may be missing"
+        }
+        Completeness::ChainsWithoutEnd => {
+            "no entry is missing between the first and the last of a chain, but where the chains end is not stated: an \
+             older version wrote this bundle"
+        }
+        Completeness::NotShown => {
+            "a selection: every entry is genuine, but nothing shows that none was left out; the whole log would show it"
+        }
     }
 }

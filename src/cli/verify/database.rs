@@ -24,6 +24,9 @@ pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Res
     if trusted.kept.is_some() && trusted.keys.is_empty() {
         return Err(Failure::new("--kept needs --key: who has signed it?"));
     }
+    if trusted.asked.is_some() || arguments.unauthenticated {
+        return Err(Failure::new("--expect and --unauthenticated are of a bundle: name its file, or a --server"));
+    }
     let store = open::existing(settings).await?;
     let wanted = arguments.tenant.as_deref().map(TenantId::new).transpose();
     let wanted = wanted.map_err(|error| Failure::new(format!("--tenant {error}")))?;

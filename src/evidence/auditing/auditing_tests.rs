@@ -9,6 +9,7 @@ use crate::domain::policy::PolicyRef;
 use crate::domain::time::Timestamp;
 use crate::evidence::artifact::artifact;
 use crate::evidence::bundle::{self, Writer};
+use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::entry::{LogEntry, StreamHead, append};
 use crate::evidence::note::SigningKey;
 use crate::evidence::tree::{Growing, Prover, TileSet};
@@ -95,7 +96,7 @@ fn bundle(entries: &[LogEntry]) -> Vec<Vec<u8>> {
 }
 
 fn audited(lines: &[Vec<u8>]) -> BundleReport {
-    let mut auditor = Auditor::new(Trusted { keys: vec![key().verifier()], kept: None });
+    let mut auditor = Auditor::new(Trusted { keys: vec![key().verifier()], kept: None, asked: None });
     for line in lines {
         auditor.line(line.strip_suffix(b"\n").unwrap());
     }

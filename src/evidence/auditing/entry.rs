@@ -5,16 +5,30 @@ use sha2::{Digest as _, Sha256};
 
 use super::Flaw;
 use super::line::{Entry, FrameLine, Header, Pack};
+use super::scope::Scope;
 use super::shown::{tells_content, tells_header, tells_payload};
 use crate::domain::canonical::{Digest, Json, parse_borrowed};
 use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::tree::verify_inclusion;
 
+/// The tree that entries are held against.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Anchor {
+    /// No checkpoint has come yet: nothing can be shown to be in the log.
+    #[default]
+    Missing,
+    /// A checkpoint came that is not the log's. That is a fault by itself, which the entries after it need not repeat.
+    Refused,
+    /// The checkpoint.
+    Held(Checkpoint),
+}
+
 /// What everything in a bundle is checked against.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     pub(super) tenant_id: String,
-    pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) scope: Scope,
+    pub(super) anchor: Anchor,
 }
 
 /// An entry of which everything holds that can be said of it alone.
@@ -31,6 +45,8 @@ pub(super) struct Checked {
 pub(super) struct Facts {
     pub(super) prev_hash: Digest,
     pub(super) entry_hash: Digest,
+    /// Its place in the tree, if the proof shows that it is in it.
+    pub(super) leaf: Option<u64>,
     /// Its artifact tells something that no payload proves.
     pub(super) shown_only: bool,
     /// Its payload is there and is what was committed to.
@@ -51,7 +67,7 @@ pub(super) fn check(entry: &Entry<'_>, known: &Known) -> Result<Checked, Refused
         .filter(|header: &Header| header.v == 1 && header.seq > 0)
         .ok_or((Flaw::Header, None))?;
     let Some(at) = moment(&header.at) else { return Err((Flaw::Header, Some(Box::new(header)))) };
-    match facts(entry, &header, known) {
+    match facts(entry, &header, &at, known) {
         Ok(facts) => Ok(Checked { header, at, facts }),
         Err(flaw) => Err((flaw, Some(Box::new(header)))),
     }
@@ -67,7 +83,7 @@ pub(super) fn moment(at: &str) -> Option<String> {
     (fits && fine).then(|| format!("{seconds}{fraction:0<6}"))
 }
 
-fn facts(entry: &Entry<'_>, header: &Header, known: &Known) -> Result<Facts, Flaw> {
+fn facts(entry: &Entry<'_>, header: &Header, at: &str, known: &Known) -> Result<Facts, Flaw> {
     if header.tenant_id != known.tenant_id {
         return Err(Flaw::Foreign);
     }
@@ -76,9 +92,12 @@ fn facts(entry: &Entry<'_>, header: &Header, known: &Known) -> Result<Facts, Fla
     if entry_hash != sha256(&[b"cscp.entry.v1", prev_hash.as_bytes(), entry.header.as_bytes(), commitment.as_bytes()]) {
         return Err(Flaw::EntryHash);
     }
-    if known.checkpoint.as_ref().is_some_and(|checkpoint| !is_in(entry, &entry_hash, checkpoint)) {
-        return Err(Flaw::NotInLog);
-    }
+    let leaf = match &known.anchor {
+        Anchor::Missing => return Err(Flaw::NoCheckpoint),
+        Anchor::Refused => None,
+        Anchor::Held(checkpoint) if is_in(entry, &entry_hash, checkpoint) => Some(entry.leaf_index),
+        Anchor::Held(_) => return Err(Flaw::NotInLog),
+    };
     let payload = match (&entry.payload, &entry.salt) {
         (None, None) => None,
         (Some(payload), Some(salt)) => Some(opened(payload, salt, &commitment).ok_or(Flaw::Payload)?),
@@ -90,9 +109,13 @@ fn facts(entry: &Entry<'_>, header: &Header, known: &Known) -> Result<Facts, Fla
     if !tells {
         return Err(Flaw::Artifact);
     }
+    if !known.scope.holds(header, at, artifact) {
+        return Err(Flaw::Scope);
+    }
     Ok(Facts {
         prev_hash,
         entry_hash,
+        leaf,
         shown_only: payload.is_none() && tells_content(artifact),
         proven: payload.is_some(),
         erased: artifact.get("erased") == Some(&Json::Bool(true)),

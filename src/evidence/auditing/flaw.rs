@@ -10,8 +10,12 @@ pub enum Flaw {
     Line,
     #[error("a key is not an Ed25519 verifier key of this log")]
     Key,
-    #[error("the checkpoint is not one of this log, or no known key has signed it")]
+    #[error("it answers another request than the one that was made: an older or smaller bundle was put in its place")]
+    OtherRequest,
+    #[error("the checkpoint is not the only one, not one of this log, or no known key has signed it")]
     Checkpoint,
+    #[error("no checkpoint stands before it: nothing shows that it is in the log")]
+    NoCheckpoint,
     #[error("the tree that was known is not the beginning of the checkpoint's, or that is not shown")]
     Consistency,
     #[error("the checkpoint is older than the one that was known: the log was rolled back")]
@@ -22,8 +26,10 @@ pub enum Flaw {
     Policy,
     #[error("the header cannot be read")]
     Header,
-    #[error("the entry belongs to another tenant")]
+    #[error("it belongs to another tenant")]
     Foreign,
+    #[error("it is not of what the first line says was asked for")]
+    Scope,
     #[error("entry_hash is not the hash of header, link and commitment")]
     EntryHash,
     #[error("the proof does not lead from the entry to the checkpoint")]
@@ -34,6 +40,10 @@ pub enum Flaw {
     Link,
     #[error("entries before it in its chain are missing")]
     Gap,
+    #[error("it is not the next leaf of the tree, and the whole tree was promised")]
+    Leaf,
+    #[error("the chain does not end where the first line says")]
+    ChainEnd,
     #[error("the time runs backwards")]
     Time,
     #[error("the payload is not what was committed to")]
@@ -60,18 +70,23 @@ impl Flaw {
             Self::NotABundle => "not_a_bundle",
             Self::Line => "line",
             Self::Key => "key",
+            Self::OtherRequest => "other_request",
             Self::Checkpoint => "checkpoint",
+            Self::NoCheckpoint => "no_checkpoint",
             Self::Consistency => "consistency",
             Self::RolledBack => "rolled_back",
             Self::Forked => "forked",
             Self::Policy => "policy",
             Self::Header => "header",
             Self::Foreign => "foreign",
+            Self::Scope => "scope",
             Self::EntryHash => "entry_hash",
             Self::NotInLog => "not_in_log",
             Self::Sequence => "sequence",
             Self::Link => "link",
             Self::Gap => "gap",
+            Self::Leaf => "leaf",
+            Self::ChainEnd => "chain_end",
             Self::Time => "time",
             Self::Payload => "payload",
             Self::Artifact => "artifact",

@@ -1,5 +1,7 @@
 //! The lines of a bundle as they are read: strictly, and nothing is believed yet.
 
+use std::collections::BTreeMap;
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -10,7 +12,7 @@ use crate::domain::canonical::{Json, MAX_SAFE_INTEGER, Text};
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line<E> {
-    Bundle(Opening),
+    Bundle(Box<Opening>),
     Keys(Vec<String>),
     Checkpoint(String),
     Consistency(Consistency),
@@ -56,12 +58,10 @@ pub(super) struct Opening {
     pub(super) format: String,
     pub(super) origin: String,
     pub(super) tenant_id: String,
-    #[expect(dead_code, reason = "it is told and proves nothing")]
-    environment: String,
+    pub(super) environment: String,
     #[expect(dead_code, reason = "it is told and proves nothing")]
     created_at: String,
-    #[expect(dead_code, reason = "it is told and proves nothing")]
-    selection: Told,
+    pub(super) selection: Selection,
     pub(super) coverage: Coverage,
 }
 
@@ -70,8 +70,64 @@ pub(super) struct Opening {
 #[serde(deny_unknown_fields)]
 pub(super) struct Coverage {
     pub(super) kind: CoverageKind,
-    #[serde(default)]
-    pub(super) stream_ids: Vec<String>,
+    /// The chains of a bundle of the first format, which does not state where they end.
+    pub(super) stream_ids: Option<Vec<String>>,
+    /// The chains of the formats since.
+    pub(super) chains: Option<Vec<Chain>>,
+}
+
+/// A chain that is promised as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Chain {
+    pub(super) stream_id: String,
+    /// How many entries of it the checkpoint's tree holds, where that is stated.
+    #[serde(default, deserialize_with = "maybe_count")]
+    pub(super) entries: Option<u64>,
+    /// The hash of the last of them.
+    pub(super) last: Option<String>,
+}
+
+/// What was asked for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Selection {
+    pub(super) command_id: Option<String>,
+    pub(super) context_id: Option<String>,
+    pub(super) conversation_id: Option<String>,
+    pub(super) actor_id: Option<String>,
+    pub(super) fact_space: Option<String>,
+    pub(super) from: Option<String>,
+    pub(super) until: Option<String>,
+    #[expect(dead_code, reason = "which payloads are there shows by itself")]
+    payloads: Option<String>,
+    #[serde(default, deserialize_with = "maybe_count")]
+    #[expect(dead_code, reason = "what it asked for is the consistency line")]
+    consistent_from: Option<u64>,
+    pub(super) nonce: Option<String>,
+}
+
+impl Selection {
+    /// How many things are named. A server takes one at most.
+    pub(super) fn named(&self) -> usize {
+        let subjects = [&self.command_id, &self.context_id, &self.conversation_id, &self.actor_id, &self.fact_space];
+        subjects.into_iter().flatten().count()
+    }
+
+    /// What it says of what the bundle is to hold, by the names of the request.
+    pub(super) fn told(&self) -> BTreeMap<&'static str, String> {
+        let members = [
+            ("command_id", &self.command_id),
+            ("context_id", &self.context_id),
+            ("conversation_id", &self.conversation_id),
+            ("actor_id", &self.actor_id),
+            ("fact_space", &self.fact_space),
+            ("from", &self.from),
+            ("until", &self.until),
+            ("nonce", &self.nonce),
+        ];
+        members.into_iter().filter_map(|(name, value)| value.clone().map(|value| (name, value))).collect()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -174,6 +230,15 @@ pub(super) struct Closing {
 fn count<'de, D: Deserializer<'de>>(reader: D) -> Result<u64, D::Error> {
     let number = u64::deserialize(reader)?;
     if number <= MAX_SAFE_INTEGER { Ok(number) } else { Err(D::Error::custom("beyond 2^53 - 1")) }
+}
+
+fn maybe_count<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u64>, D::Error> {
+    let number = Option::<u64>::deserialize(reader)?;
+    if number.is_none_or(|number| number <= MAX_SAFE_INTEGER) {
+        Ok(number)
+    } else {
+        Err(D::Error::custom("beyond 2^53 - 1"))
+    }
 }
 
 /// Reads a line without its line break.

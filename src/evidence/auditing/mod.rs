@@ -4,26 +4,27 @@
 //! Shares nothing with what writes evidence but SHA-256, Ed25519 and the reader of JSON. A program in another language does
 //! the same (`clients/python/cscp_verify.py`), and a test holds the two against each other.
 
+mod asked;
 mod entry;
 mod flaw;
 mod line;
 mod report;
+mod scope;
 mod shown;
+mod signed;
 
 use std::collections::BTreeMap;
 
+pub use asked::{Asked, AskedError};
 pub use flaw::Flaw;
-pub use report::{BundleReport, Found, Trust};
+pub use report::{BundleReport, Completeness, Found, Trust};
 
-use self::entry::{Checked, Known, Refused};
-use self::line::{Closing, Coverage, CoverageKind, FrameLine, Line, Opening, Summary};
+use self::entry::{Anchor, Checked, Known, Refused};
+use self::line::{Closing, FrameLine, Line, Opening, Summary};
+use self::scope::Scope;
 use crate::domain::canonical::Digest;
-use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::note::{self, VerifierKey};
-use crate::evidence::tree::verify_consistency;
 
-/// The format that is known.
-const FORMAT: &str = "cscp-evidence-bundle/v1";
 /// So many faults say enough.
 const MOST: usize = 100;
 
@@ -43,6 +44,9 @@ pub struct Trusted {
     pub keys: Vec<VerifierKey>,
     /// A signed checkpoint that was kept: the bundle's must not contradict it.
     pub kept: Option<String>,
+    /// What was asked for: a bundle that answers something else is refused. Without it, whatever the bundle says that it
+    /// holds is taken for what was wanted.
+    pub asked: Option<Asked>,
 }
 
 /// A line that was looked at by itself; none if it cannot be read. Lines may be looked at in any order, also side by side.
@@ -73,10 +77,15 @@ pub struct Auditor {
     trusted: Trusted,
     known: Known,
     origin: Option<String>,
-    coverage: Option<Coverage>,
-    keys: Vec<VerifierKey>,
+    /// The keys that the bundle names; none before it names any.
+    keys: Option<Vec<VerifierKey>>,
     chains: BTreeMap<String, Chain>,
+    /// The hashes of frames that proven entries name.
     frames: BTreeMap<String, String>,
+    /// The hashes of frames that came before an entry that names them.
+    early_frames: BTreeMap<String, String>,
+    /// The leaf that comes next where the whole tree is promised.
+    next_leaf: u64,
     kept_is_shown: bool,
     line: u64,
     hasher: sha2::Sha256,
@@ -97,10 +106,11 @@ impl Auditor {
             trusted,
             known: Known::default(),
             origin: None,
-            coverage: None,
-            keys: Vec::new(),
+            keys: None,
             chains: BTreeMap::new(),
             frames: BTreeMap::new(),
+            early_frames: BTreeMap::new(),
+            next_leaf: 0,
             kept_is_shown: false,
             line: 0,
             hasher: sha2::Sha256::default(),
@@ -114,7 +124,7 @@ impl Auditor {
     /// That stays as it is once it is known.
     #[must_use]
     pub fn looker(&self) -> Option<Looker> {
-        self.known.checkpoint.is_some().then(|| Looker(self.known.clone()))
+        matches!(self.known.anchor, Anchor::Held(_)).then(|| Looker(self.known.clone()))
     }
 
     /// Takes in the next line, without its line break.
@@ -127,10 +137,13 @@ impl Auditor {
         self.line += 1;
         let before = self.ended;
         let misplaced = self.is_out_of_place(&looked);
+        if !misplaced && self.is_too_early(&looked) {
+            self.fault(Flaw::NoCheckpoint);
+        }
         match looked.0 {
             _ if misplaced => self.fault(if self.line == 1 { Flaw::NotABundle } else { Flaw::Line }),
             None | Some(Line::Schema(_)) => {}
-            Some(Line::Bundle(opening)) => self.open(opening),
+            Some(Line::Bundle(opening)) => self.open(*opening),
             Some(Line::Entry(checked)) => self.entry(*checked),
             Some(Line::Keys(keys)) => self.learn(&keys),
             Some(Line::Checkpoint(note)) => self.checkpoint(&note),
@@ -149,13 +162,25 @@ impl Auditor {
         }
     }
 
-    /// A line that cannot be read belongs nowhere, the opening comes first and alone, what was counted comes before the
-    /// summary, and nothing after the end.
+    /// A line that cannot be read belongs nowhere, the opening comes first and alone, the keys come once and before the
+    /// checkpoint, what was counted comes before the summary, and nothing after the end.
     fn is_out_of_place(&self, looked: &Looked) -> bool {
         let Some(line) = &looked.0 else { return true };
         let counted = matches!(line, Line::Entry(_) | Line::Frame(_) | Line::Summary(_));
         let opens = matches!(line, Line::Bundle(_));
-        self.ended || opens != (self.line == 1) || self.summed_up && counted
+        let late_keys = matches!(line, Line::Keys(_)) && (self.keys.is_some() || !self.has_no_checkpoint());
+        self.ended || opens != (self.line == 1) || self.summed_up && counted || late_keys
+    }
+
+    /// Only the opening and the keys come before the checkpoint. An entry there is refused where it is checked.
+    fn is_too_early(&self, looked: &Looked) -> bool {
+        let may_be =
+            |line: &Line<_>| matches!(line, Line::Bundle(_) | Line::Keys(_) | Line::Checkpoint(_) | Line::Entry(_));
+        self.has_no_checkpoint() && looked.0.as_ref().is_some_and(|line| !may_be(line))
+    }
+
+    fn has_no_checkpoint(&self) -> bool {
+        matches!(self.known.anchor, Anchor::Missing)
     }
 
     /// What was found.
@@ -168,7 +193,10 @@ impl Auditor {
         if !self.ended {
             self.fault(Flaw::Truncated);
         }
-        if self.trusted.kept.is_some() && self.known.checkpoint.is_some() && !self.kept_is_shown {
+        if self.has_no_checkpoint() {
+            self.fault(Flaw::NoCheckpoint);
+        }
+        if self.trusted.kept.is_some() && !self.kept_is_shown {
             self.fault(Flaw::Consistency);
         }
         self.report.streams = u64::try_from(self.chains.len()).unwrap_or(u64::MAX);
@@ -186,92 +214,46 @@ impl Auditor {
     }
 
     fn fault_at(&mut self, flaw: Flaw, header: Option<line::Header>) {
+        let named = header.map_or((None, None, None), |h| (Some(h.artifact_id), Some(h.stream_id), Some(h.seq)));
+        self.found(flaw, named);
+    }
+
+    fn found(&mut self, flaw: Flaw, named: (Option<String>, Option<String>, Option<u64>)) {
         self.report.count += 1;
         if self.report.found.len() < MOST {
-            let (artifact_id, stream_id, seq) =
-                header.map_or((None, None, None), |h| (Some(h.artifact_id), Some(h.stream_id), Some(h.seq)));
+            let (artifact_id, stream_id, seq) = named;
             self.report.found.push(Found { line: self.line, flaw, artifact_id, stream_id, seq });
         }
     }
 
     fn open(&mut self, opening: Opening) {
-        if opening.format != FORMAT {
-            return self.fault(Flaw::NotABundle);
-        }
+        let Some(scope) = Scope::read(&opening) else { return self.fault(Flaw::NotABundle) };
+        let of = format!("/{}/{}", opening.environment, opening.tenant_id);
+        self.fault_unless(opening.origin.ends_with(&of), Flaw::Foreign);
+        self.fault_unless(scope.is_promised(&opening.selection), Flaw::Scope);
+        let answered = |asked: &Asked| scope::answers(asked, &opening.selection);
+        self.fault_unless(self.trusted.asked.as_ref().is_none_or(answered), Flaw::OtherRequest);
+        self.report.completeness = scope.completeness();
+        self.report.selection = opening.selection.told();
+        self.known.scope = scope;
         self.known.tenant_id.clone_from(&opening.tenant_id);
         self.report.origin.clone_from(&opening.origin);
         self.report.tenant_id = opening.tenant_id;
         self.origin = Some(opening.origin);
-        self.coverage = Some(opening.coverage);
-    }
-
-    fn learn(&mut self, keys: &[String]) {
-        let read = |vkey: &String| VerifierKey::parse(vkey).ok().filter(|key| self.is_of_this_log(key));
-        let Some(keys) = keys.iter().map(read).collect::<Option<Vec<_>>>() else { return self.fault(Flaw::Key) };
-        self.keys = keys;
-    }
-
-    fn is_of_this_log(&self, key: &VerifierKey) -> bool {
-        self.origin.as_deref() == Some(key.name())
-    }
-
-    /// The keys that are believed.
-    fn believed(&self) -> &[VerifierKey] {
-        if self.trusted.keys.is_empty() { &self.keys } else { &self.trusted.keys }
-    }
-
-    fn opened(&self, note: &str) -> Option<Checkpoint> {
-        let checkpoint = Checkpoint::open(note, self.believed()).ok()?;
-        (Some(checkpoint.origin()) == self.origin.as_deref()).then_some(checkpoint)
-    }
-
-    fn checkpoint(&mut self, note: &str) {
-        let opened = self.opened(note).filter(|_| self.known.checkpoint.is_none());
-        let Some(checkpoint) = opened else { return self.fault(Flaw::Checkpoint) };
-        self.report.size = checkpoint.size();
-        if let Some(kept) = self.trusted.kept.clone() {
-            self.compare(&kept, &checkpoint);
-        }
-        self.known.checkpoint = Some(checkpoint);
-    }
-
-    /// Compares the checkpoint with the one that was kept. If that one is older, a proof has to follow.
-    fn compare(&mut self, kept: &str, checkpoint: &Checkpoint) {
-        let Some(kept) = self.opened(kept) else { return };
-        if kept.size() < checkpoint.size() {
-            return;
-        }
-        self.kept_is_shown = true;
-        if kept.size() > checkpoint.size() {
-            self.fault(Flaw::RolledBack);
-        } else if kept.root() != checkpoint.root() {
-            self.fault(Flaw::Forked);
-        }
-    }
-
-    fn consistency(&mut self, shown: &line::Consistency) {
-        let kept = self.trusted.kept.as_ref().and_then(|kept| self.opened(kept));
-        let (Some(kept), Some(checkpoint)) = (kept, &self.known.checkpoint) else { return };
-        let proof: Option<Vec<Digest>> = shown.proof.iter().map(|hash| entry::digest(hash)).collect();
-        let follows = proof.filter(|_| shown.from == kept.size()).is_some_and(|proof| {
-            let (old, new) = (kept.root(), checkpoint.root());
-            verify_consistency(kept.size(), &old, checkpoint.size(), &new, &proof).is_ok()
-        });
-        self.kept_is_shown = true;
-        self.fault_unless(follows, Flaw::Consistency);
     }
 
     fn entry(&mut self, checked: Result<Checked, Refused>) {
         self.report.entries += 1;
         match checked {
             Err((flaw, header)) => {
+                self.next_leaf += 1;
                 if let Some(header) = &header {
                     self.pass_over(header);
                 }
                 self.fault_at(flaw, header.map(|header| *header));
             }
             Ok(checked) => {
-                if let Some(flaw) = self.chained(&checked) {
+                if let Some(flaw) = self.chained(&checked).or_else(|| self.in_turn(&checked)) {
                     self.fault_at(flaw, Some(checked.header.clone()));
                 }
                 self.count(checked);
@@ -290,10 +272,16 @@ impl Auditor {
         if header.seq == last.seq + 1 && last.hash.is_some_and(|hash| entry.facts.prev_hash != hash) {
             return Some(Flaw::Link);
         }
-        if header.seq > last.seq + 1 && self.promises(&header.stream_id) {
+        if header.seq > last.seq + 1 && self.known.scope.promises(&header.stream_id) {
             return Some(Flaw::Gap);
         }
         (entry.at < last.at).then_some(Flaw::Time)
+    }
+
+    /// Whether the leaves of a whole tree come one after the other, so that none is missing and none stands for another.
+    fn in_turn(&self, entry: &Checked) -> Option<Flaw> {
+        let other = entry.facts.leaf.is_some_and(|leaf| leaf != self.next_leaf);
+        (other && self.known.scope.is_whole()).then_some(Flaw::Leaf)
     }
 
     /// An entry that does not hold is there all the same: what follows it in its chain is not to blame.
@@ -305,20 +293,16 @@ impl Auditor {
         }
     }
 
-    fn promises(&self, stream_id: &str) -> bool {
-        self.coverage.as_ref().is_some_and(|coverage| match coverage.kind {
-            CoverageKind::Whole => true,
-            CoverageKind::Streams => coverage.stream_ids.iter().any(|id| id == stream_id),
-            CoverageKind::Selection => false,
-        })
-    }
-
     fn count(&mut self, entry: Checked) {
         let Checked { header, at, facts } = entry;
+        self.next_leaf = facts.leaf.unwrap_or(self.next_leaf) + 1;
+        self.report.in_tree += u64::from(facts.leaf.is_some());
         self.report.proven += u64::from(facts.proven);
         self.report.shown += u64::from(facts.shown_only);
         self.report.erased += u64::from(facts.erased);
         if let Some((frame, hash)) = facts.frame {
+            let early = self.early_frames.remove(&frame);
+            self.fault_unless(early.is_none_or(|early| early == hash), Flaw::Frame);
             self.frames.insert(frame, hash);
         }
         let chain = Chain { seq: header.seq, hash: Some(facts.entry_hash), at };
@@ -333,7 +317,8 @@ impl Auditor {
         let named = self.frames.get(&frame.context_frame_id);
         match entry::frame_holds(frame) {
             Ok(_) if named.is_some_and(|hash| *hash != frame.context_hash) => self.fault(Flaw::Frame),
-            Ok(holds) => self.report.frames_proven += u64::from(holds && named.is_some()),
+            Ok(holds) if named.is_some() => self.report.frames_proven += u64::from(holds),
+            Ok(_) => drop(self.early_frames.insert(frame.context_frame_id.clone(), frame.context_hash.clone())),
             Err(flaw) => self.fault(flaw),
         }
     }
@@ -341,10 +326,24 @@ impl Auditor {
     fn summary(&mut self, summary: &Summary) {
         self.summed_up = true;
         self.report.waiting = summary.waiting;
-        let whole = self.coverage.as_ref().is_none_or(|coverage| coverage.kind != CoverageKind::Whole)
-            || self.report.entries == self.report.size;
+        self.compare_ends();
+        let whole = !self.known.scope.is_whole() || self.report.entries == self.report.size;
         let counted = summary.entries == self.report.entries && summary.frames == self.report.frames;
         self.fault_unless(counted && whole, Flaw::Count);
+    }
+
+    /// Holds the chains that came against where the first line says that they end.
+    fn compare_ends(&mut self) {
+        let differs = |stated: &line::Chain| {
+            let (seq, hash) = self.chains.get(&stated.stream_id).map_or((0, None), |chain| (chain.seq, chain.hash));
+            let last = stated.last.as_deref().map(entry::digest);
+            // The hash of an entry that does not hold is not known, and that it does not was told.
+            stated.entries != Some(seq) || last.is_none() != (seq == 0) || hash.is_some() && last != Some(hash)
+        };
+        let wrong: Vec<line::Chain> = self.known.scope.ends().filter(|stated| differs(stated)).cloned().collect();
+        for line::Chain { stream_id, entries, .. } in wrong {
+            self.found(Flaw::ChainEnd, (None, Some(stream_id), entries));
+        }
     }
 
     fn end(&mut self, closing: &Closing) {
@@ -354,8 +353,9 @@ impl Auditor {
         let digest = Digest::from_bytes(sha2::Digest::finalize(hasher).into()).prefixed();
         self.fault_unless(closing.sha256 == digest, Flaw::Digest);
         let origin = self.origin.as_deref().unwrap_or_default();
-        let text = format!("{FORMAT}\n{origin}\n{} lines\n{}\n", self.line - 1, closing.sha256);
-        let signed = note::open(&closing.note, self.believed()).is_ok_and(|signed| signed == text);
+        let format = self.known.scope.format();
+        let text = format!("{format}\n{origin}\n{} lines\n{}\n", self.line - 1, closing.sha256);
+        let signed = note::open(&closing.note, &self.believed()).is_ok_and(|signed| signed == text);
         self.fault_unless(signed, Flaw::Signature);
     }
 }

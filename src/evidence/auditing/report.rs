@@ -1,5 +1,7 @@
 //! What came of an audit.
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
 
 use super::Flaw;
@@ -13,6 +15,22 @@ pub enum Trust {
     /// The bundle names them itself: it may have been made by anybody who says so.
     #[default]
     Bundle,
+}
+
+/// What a bundle in which everything fits shows of what might have been left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Completeness {
+    /// Nothing: which entries are about something is not in the tree, so that one may have been left out.
+    #[default]
+    NotShown,
+    /// No entry of the chains is missing between their first and the last one here. Where they end is not stated, because
+    /// the bundle is of the first format.
+    ChainsWithoutEnd,
+    /// Every entry of the chains is here, up to where the log's signer states that they end.
+    Chains,
+    /// Every leaf of the tree is here.
+    Whole,
 }
 
 /// Something that does not fit, and where.
@@ -47,6 +65,8 @@ pub struct BundleReport {
     pub size: u64,
     /// Entries.
     pub entries: u64,
+    /// Of those, the ones that are shown to be in the checkpoint's tree.
+    pub in_tree: u64,
     /// Of those, the ones whose payload is there and is what was committed to.
     pub proven: u64,
     /// Of those, the ones that tell more than their header without a payload that proves it.
@@ -63,6 +83,10 @@ pub struct BundleReport {
     pub policies: u64,
     /// Entries that were asked for and were not in the checkpoint yet.
     pub waiting: u64,
+    /// What was asked for, as the first line says; empty for the whole log.
+    pub selection: BTreeMap<&'static str, String>,
+    /// What is shown of what might have been left out, if everything fits.
+    pub completeness: Completeness,
     /// Whose word for the keys was taken.
     #[serde(rename = "keys")]
     pub trust: Trust,
@@ -75,7 +99,7 @@ pub struct BundleReport {
 }
 
 impl BundleReport {
-    /// Whether everything fits.
+    /// Whether everything fits. By whom it is signed is another question: see [`trust`](Self::trust).
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.count == 0

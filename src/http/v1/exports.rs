@@ -17,7 +17,7 @@ use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::Call;
 use crate::http::problem::Problem;
-use crate::service::exporting::{Export, Payloads, Selection};
+use crate::service::exporting::{Export, Nonce, Payloads, Selection};
 use crate::storage::Scope;
 
 const EXPORT: Endpoint = Endpoint::post("/v1/evidence/export", &[Scope::EvidenceRead]).refusals_recorded();
@@ -61,6 +61,7 @@ struct ExportWire {
     #[serde(default)]
     payloads: PayloadsWire,
     consistent_from: Option<u64>,
+    nonce: Option<Nonce>,
 }
 
 impl Wire for ExportWire {
@@ -78,6 +79,7 @@ struct ExportOfWire {
     #[serde(default)]
     payloads: PayloadsWire,
     consistent_from: Option<u64>,
+    nonce: Option<Nonce>,
 }
 
 async fn export(call: Call, body: Body<ExportWire>) -> Result<Response, Problem> {
@@ -92,14 +94,15 @@ async fn export(call: Call, body: Body<ExportWire>) -> Result<Response, Problem>
         until: wire.until,
         payloads: wire.payloads.into(),
         consistent_from: wire.consistent_from,
+        nonce: wire.nonce,
     };
     bundle(&call, selection).await
 }
 
 async fn export_of(call: Call, query: Result<Query<ExportOfWire>, QueryRejection>) -> Result<Response, Problem> {
     let Ok(Query(wire)) = query else {
-        let detail = "say `command_id`, `context_id`, `from`, `until`, `payloads` or `consistent_from`; what names a \
-                      person goes into the body of a POST";
+        let detail = "say `command_id`, `context_id`, `from`, `until`, `payloads`, `consistent_from` or `nonce`; what \
+                      names a person goes into the body of a POST";
         return Err(Problem::new(StatusCode::BAD_REQUEST, "unknown_parameter", detail));
     };
     let selection = Selection {
@@ -109,6 +112,7 @@ async fn export_of(call: Call, query: Result<Query<ExportOfWire>, QueryRejection
         until: wire.until,
         payloads: wire.payloads.into(),
         consistent_from: wire.consistent_from,
+        nonce: wire.nonce,
         ..Selection::default()
     };
     bundle(&call, selection).await

@@ -10,7 +10,7 @@ mod selection;
 
 use std::collections::{BTreeSet, VecDeque};
 
-pub use selection::{Payloads, Selection};
+pub use selection::{Nonce, NonceError, Payloads, Selection};
 
 use self::selection::{Plan, Source};
 use super::access::Looked;
@@ -72,7 +72,7 @@ impl Service {
         if selection.consistent_from.is_some_and(|from| from == 0 || from > checkpoint.size) {
             return Err(ServiceError::NotFound("tree of that size"));
         }
-        let plan = self.plan(caller, &selection).await?;
+        let plan = self.plan(caller, &selection, checkpoint.size).await?;
         self.record_read(caller, looked, false, 0).await?;
         Ok(Export {
             service: self.clone(),

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Caller, PAGE, Service, ServiceError};
+use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{CommandId, ContextId, ConversationId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
-use crate::evidence::bundle::Coverage;
+use crate::evidence::bundle::{Chain, Coverage};
 use crate::evidence::entry::LogEntry;
 use crate::storage::{ContextQuery, EvidenceQuery, Position, StorageError, Store};
 
@@ -21,6 +22,33 @@ pub enum Payloads {
     Visible,
     /// All of them, with the keys and salts in them: whoever has those can test guesses of what was not stored.
     Full,
+}
+
+/// A text of the caller's own that shows that a bundle was made for this request: nobody without the log's key can put it
+/// into an older one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Nonce(String);
+
+/// Why a text cannot be a [`Nonce`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 16 to 64 letters, digits, `-` or `_`, chosen at random for this request")]
+pub struct NonceError;
+
+impl Nonce {
+    /// Takes a text. Short ones are refused, because an older bundle might have the same.
+    pub fn new(text: impl Into<String>) -> Result<Self, NonceError> {
+        let text = text.into();
+        let fits = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        if fits && (16..=64).contains(&text.len()) { Ok(Self(text)) } else { Err(NonceError) }
+    }
+}
+
+impl TryFrom<String> for Nonce {
+    type Error = NonceError;
+    fn try_from(text: String) -> Result<Self, NonceError> {
+        Self::new(text)
+    }
 }
 
 /// What goes into a bundle: all of the log, or what is about one thing, or of some time.
@@ -52,6 +80,9 @@ pub struct Selection {
     /// The size of an older tree that is to be shown to be the beginning of the checkpoint's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consistent_from: Option<u64>,
+    /// What the caller finds again in the first line, under the signature at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<Nonce>,
 }
 
 impl Selection {
@@ -124,7 +155,7 @@ impl Source {
 }
 
 impl Service {
-    pub(super) async fn plan(&self, caller: &Caller, selection: &Selection) -> Result<Plan, ServiceError> {
+    pub(super) async fn plan(&self, caller: &Caller, selection: &Selection, size: u64) -> Result<Plan, ServiceError> {
         let about = EvidenceQuery {
             command_id: selection.command_id.clone(),
             context_id: selection.context_id.clone(),
@@ -145,7 +176,7 @@ impl Service {
         let coverage = if streams.is_empty() || selection.has_window() {
             Coverage::Selection
         } else {
-            Coverage::Streams { stream_ids: streams.clone() }
+            Coverage::Streams { chains: self.chains(caller, &streams, size).await? }
         };
         let chain = |stream_id: &StreamId| Source::Stream {
             stream_id: stream_id.clone(),
@@ -157,6 +188,19 @@ impl Service {
             sources.push(Source::About { query: Box::new(about), but: streams.into_iter().collect() });
         }
         Ok(Plan::new(coverage, sources))
+    }
+
+    /// Where chains end in the tree of this size. Asked of the tree and not of the entries, so that a bundle that lacks
+    /// the last entries of a chain contradicts its own first line.
+    async fn chains(&self, caller: &Caller, streams: &[StreamId], size: u64) -> Result<Vec<Chain>, ServiceError> {
+        let mut chains = Vec::with_capacity(streams.len());
+        for stream_id in streams {
+            let end = self.store.end_in_tree(&caller.tenant.tenant_id, stream_id, size).await?;
+            let entries = end.as_ref().map_or(0, |end| end.seq);
+            let last = end.and_then(|end| end.entry_hash).as_ref().map(Digest::prefixed);
+            chains.push(Chain { stream_id: stream_id.clone(), entries, last });
+        }
+        Ok(chains)
     }
 
     /// The chains that come as a whole.

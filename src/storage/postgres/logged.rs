@@ -1,15 +1,17 @@
 //! The log by the places of its entries in the tree.
 
 use async_trait::async_trait;
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
-use super::rows::{entry, impossible, text};
+use super::rows::{digest, entry, failed, impossible, text};
 use super::tree::{size, stored};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::entry::LogEntry;
 use crate::storage::logged::in_order;
-use crate::storage::{LoggedStore, StorageError};
+use crate::storage::{LoggedStore, StorageError, StreamEnd};
 
 /// A row that was only there to be locked has no id, and names no stream.
 const STREAM: &str = "-- postgres: logged.stream
@@ -27,6 +29,17 @@ const LOGGED: &str = "-- postgres: logged.entries
 const PLACES: &str = "-- postgres: logged.places
     SELECT l.stream_id, l.seq, l.leaf FROM unnest($2::text[], $3::int8[]) AS w (stream_id, seq)
         JOIN log_leaves AS l ON l.tenant_id = $1 AND l.stream_id = w.stream_id AND l.seq = w.seq";
+
+const END: &str = "-- postgres: logged.end
+    SELECT l.seq, e.entry_hash FROM log_leaves AS l
+        LEFT JOIN log_entries AS e ON e.tenant_id = l.tenant_id AND e.stream_id = l.stream_id AND e.seq = l.seq
+        WHERE l.tenant_id = $1 AND l.stream_id = $2 AND l.leaf < $3 ORDER BY l.seq DESC LIMIT 1";
+
+fn end(row: &PgRow) -> Result<StreamEnd, StorageError> {
+    let there: Option<&[u8]> = row.try_get("entry_hash").map_err(failed)?;
+    let entry_hash = there.is_some().then(|| digest(row, "entry_hash")).transpose()?;
+    Ok(StreamEnd { seq: size(row, "seq")?, entry_hash })
+}
 
 #[async_trait]
 impl LoggedStore for PostgresStore {
@@ -55,5 +68,16 @@ impl LoggedStore for PostgresStore {
         let rows = self.rest.rows(tenant, sqlx::query(PLACES).bind(tenant).bind(streams).bind(seqs)).await?;
         let place = |row| Ok((text(row, "stream_id")?, size(row, "seq")?, size(row, "leaf")?));
         Ok(in_order(entries, rows.iter().map(place).collect::<Result<Vec<_>, StorageError>>()?))
+    }
+
+    async fn end_in_tree(
+        &self,
+        tenant_id: &TenantId,
+        stream_id: &StreamId,
+        size: u64,
+    ) -> Result<Option<StreamEnd>, StorageError> {
+        let tenant = tenant_id.as_str();
+        let query = sqlx::query(END).bind(tenant).bind(stream_id.as_str()).bind(stored(size));
+        self.rest.rows(tenant, query).await?.first().map(end).transpose()
     }
 }

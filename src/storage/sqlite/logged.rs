@@ -1,15 +1,17 @@
 //! The log by the places of its entries in the tree.
 
 use async_trait::async_trait;
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
 
 use super::SqliteStore;
-use super::rows::{Rows, entry, impossible, text, unavailable};
+use super::rows::{Rows, digest, entry, impossible, text, unavailable};
 use super::tree::{size, stored};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::entry::LogEntry;
 use crate::storage::logged::in_order;
-use crate::storage::{LoggedStore, StorageError};
+use crate::storage::{LoggedStore, StorageError, StreamEnd};
 
 const STREAM: &str = "-- sqlite: logged.stream
     SELECT stream_id FROM streams WHERE tenant_id = ? AND kind = ? AND key = ?";
@@ -26,6 +28,17 @@ const LOGGED: &str = "-- sqlite: logged.entries
 const PLACES: &str = "-- sqlite: logged.places
     SELECT l.stream_id, l.seq, l.leaf FROM json_each(?2) AS w
         CROSS JOIN log_leaves AS l ON l.tenant_id = ?1 AND l.stream_id = w.value->>0 AND l.seq = w.value->>1";
+
+const END: &str = "-- sqlite: logged.end
+    SELECT l.seq, e.entry_hash FROM log_leaves AS l
+        LEFT JOIN log_entries AS e ON e.tenant_id = l.tenant_id AND e.stream_id = l.stream_id AND e.seq = l.seq
+        WHERE l.tenant_id = ? AND l.stream_id = ? AND l.leaf < ? ORDER BY l.seq DESC LIMIT 1";
+
+fn end(row: &SqliteRow) -> Result<StreamEnd, StorageError> {
+    let there: Option<&[u8]> = row.try_get("entry_hash").map_err(unavailable)?;
+    let entry_hash = there.is_some().then(|| digest(row, "entry_hash")).transpose()?;
+    Ok(StreamEnd { seq: size(row, "seq")?, entry_hash })
+}
 
 #[async_trait]
 impl LoggedStore for SqliteStore {
@@ -55,5 +68,16 @@ impl LoggedStore for SqliteStore {
         let rows = query.fetch_all(&self.readers).await.map_err(unavailable)?;
         let place = |row| Ok((text(row, "stream_id")?, size(row, "seq")?, size(row, "leaf")?));
         Ok(in_order(entries, rows.iter().map(place).collect::<Result<Vec<_>, StorageError>>()?))
+    }
+
+    async fn end_in_tree(
+        &self,
+        tenant_id: &TenantId,
+        stream_id: &StreamId,
+        size: u64,
+    ) -> Result<Option<StreamEnd>, StorageError> {
+        let query = sqlx::query(END).bind(tenant_id.as_str()).bind(stream_id.as_str()).bind(stored(size));
+        let row = query.fetch_optional(&self.readers).await.map_err(unavailable)?;
+        row.as_ref().map(end).transpose()
     }
 }

@@ -24,6 +24,11 @@ fn odd(what: &str) -> String {
     format!("{MARK}-{what} \u{0}\u{0} \\u0000 \\\u{0} \\\\u0000 \u{7f}\u{ffff}\u{10ffff}\u{fffd}\\")
 }
 
+/// The same without what nobody sees: that is refused in what is to be shown.
+fn shown(what: &str) -> String {
+    odd(what).replace(char::is_control, "")
+}
+
 /// The same, and as long as a text may be.
 fn long(what: &str) -> String {
     format!("{}{}", odd(what), "\u{0}ã\\u0000".repeat(200))
@@ -49,8 +54,11 @@ async fn agreed(house: &House, client: &Client, conversation: &str, command: &st
     let ask = json!({
         "command": {"command_id": command, "name": "address.update", "idempotency_key": format!("engine-{command}")},
         "target": {"address_id": long("target"), odd("field"): odd("target")},
-        "prompt": {"text": odd("prompt"), "buttons": ["Sim\u{0}", {"title": "Não\u{0}", "action": "decline"}]},
+        "prompt": {"text": shown("prompt"), "buttons": ["Sim", {"title": "Não", "action": "decline"}]},
     });
+    let mut unseen = ask.clone();
+    unseen["prompt"]["text"] = odd("prompt").into();
+    client.post(&format!("/v1/contexts/{context}/confirmations"), unseen).await.problem(422, "prompt");
     let asked = good(client.post(&format!("/v1/contexts/{context}/confirmations"), ask).await);
     let path = format!("/v1/confirmations/{}/prompt-message", asked.text("/confirmation_id"));
     good(client.put(&path, json!({"message_id": fresh(MARK), "sent_at": house.now()})).await);
@@ -102,8 +110,8 @@ async fn talks(house: &House, client: &Client) {
     let change = change.header("if-match", opened.header("etag").unwrap());
     good(change.json(&json!({"active_target": {odd("member"): odd("target")}, "x_more": odd("slot")})).send().await);
     let choice = json!({
-        "options": [{"title": "A\u{0}", "target": {odd("member"): odd("option")}}, {"title": "B", "target": odd("option")}],
-        "prompt": {"text": odd("which")},
+        "options": [{"title": "A", "target": {odd("member"): odd("option")}}, {"title": "B", "target": odd("option")}],
+        "prompt": {"text": shown("which")},
     });
     good(client.post(&format!("/v1/contexts/{context}/disambiguations"), choice).await);
     let mut heard = message(house, &conversation);

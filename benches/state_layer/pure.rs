@@ -1,5 +1,6 @@
 //! In memory: assembly and observation, loading apart.
 
+use cscp::domain::canonical::Digest;
 use cscp::domain::id::{Entropy, Ids, ReadingId, SpaceId};
 use cscp::domain::operation::CredentialKind;
 use cscp::domain::policy::PolicyRef;
@@ -150,7 +151,7 @@ pub(crate) fn report(runs: usize) {
             let id = ReadingId::parse(&format!("rdg_{number:032x}")).unwrap();
             let now = at(house.now + 1);
             let said = Utterance { at: now, ..said.clone() };
-            house.act(SpaceAction::Observe(read(&said, id, now)));
+            house.act(SpaceAction::Observe(read(&said, id, now, Digest::from_bytes([7; 32]))));
         });
         let (pack, plain, observation) = (micros(pack), micros(plain), micros(observation));
         println!("| {facts} | {pack:.0} | {plain:.0} | {:.1} | {observation:.0} |", pack / plain);

@@ -32,7 +32,7 @@ MAX_FAULTS = 100
 MAX_NOTE_BYTES = 1_000_000
 MAX_SIGNATURES = 100
 MAX_TREE = 2**63
-WITHHELD = {"key", "nonce_digest", "title_key", "title_digest", "salt", "content_salt", "prompt_salt", "message_key",
+WITHHELD = {"key", "nonce_digest", "title_key", "title_digest", "salt", "content_salt", "prompt_salt", "message_key", "echo",
             "body_digest"}
 ABOUT = ["conversation_id", "actor_id", "context_id", "message_ids", "command_id", "correlation_id", "space_id",
          "fact_uid", "reading_id"]

@@ -12,7 +12,7 @@ use crate::evidence::entry::{LogEntry, Payload};
 pub const ARTIFACT_SCHEMA_VERSION: &str = "1.0.0";
 
 /// Members of events that are secrets of the server or let a low-entropy value be guessed.
-const SECRET_MEMBERS: [&str; 9] = [
+const SECRET_MEMBERS: [&str; 10] = [
     "key",
     "nonce_digest",
     "title_key",
@@ -22,6 +22,7 @@ const SECRET_MEMBERS: [&str; 9] = [
     "prompt_salt",
     "message_key",
     "body_digest",
+    "echo",
 ];
 
 /// Writes an entry as an evidence artifact. An erased payload shows as such.

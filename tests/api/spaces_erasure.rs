@@ -220,3 +220,23 @@ async fn found_what_says_why_a_value_is_gone_outlives_later_changes_of_the_delet
     assert!(sound(&house).await > 0);
     assert_eq!(client.get(&at("s", "/current/address")).await.expect(200).text("/value"), "Main street 1");
 }
+
+/// What was said is a digest that only its salt gives away, and neither is shown to whoever reads the evidence.
+#[tokio::test]
+async fn no_digest_of_what_was_said_leaves_the_server() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let auditor = house.client("a", CredentialKind::Auditor, None, None).await;
+    written(&client, "s", "document", "the number is 529982247, as agreed").await;
+    house.wait(1);
+    let text = "Actually the document changed, it is 529982248 now and not the other one";
+    let said = json!({"fact_space": "s", "text": text});
+    client.post("/v1/observations", said).await.expect(200);
+    let found = auditor.post("/v1/evidence/query", json!({"type": "observation.read"})).await.expect(200).body;
+    let readings = found["items"].as_array().unwrap();
+    assert_eq!(readings.len(), 1, "{found}");
+    let text = readings[0].to_string();
+    assert!(text.contains("reading") && !text.contains("\"echo\"") && !text.contains("\"salt\""), "{text}");
+    let stored = house.rows().await.into_iter().filter(|row| row.contains("echo")).count();
+    assert!(stored > 0, "there is one, with the server");
+}

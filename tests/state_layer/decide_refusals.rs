@@ -1,5 +1,6 @@
 //! Every refusal, and that nothing is half-written: the harness compares the space before and after each.
 
+use cscp::domain::canonical::Digest;
 use cscp::domain::id::{PrincipalId, SpaceId};
 use cscp::domain::operation::CredentialKind;
 use cscp::domain::principal::Maturity;
@@ -145,7 +146,7 @@ fn people_correct_and_agents_write() {
     };
     let heard = |world: &mut World| {
         let id = cscp::domain::id::Ids::new(at(5), &mut world.entropy).reading();
-        SpaceAction::Observe(read(&utterance, id, at(6)))
+        SpaceAction::Observe(read(&utterance, id, at(6), Digest::from_bytes([7; 32])))
     };
     for credential in [CredentialKind::Operator, CredentialKind::Auditor, CredentialKind::Admin] {
         world.writer.credential = credential;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use cscp::domain::canonical::Digest;
 use cscp::domain::id::Ids;
 use cscp::domain::time::Timestamp;
 use cscp::state_layer::authority::{AuthorityOrder, Viewer};
@@ -91,7 +92,7 @@ fn replayed(timeline: &Value, how: As, until: usize) -> World {
             let speaker = text(event, "speaker").to_owned();
             let utterance = Utterance { speaker, text: words.to_owned(), at, authority: None };
             let id = Ids::new(at, &mut world.entropy).reading();
-            let reading = read(&utterance, id, world.now);
+            let reading = read(&utterance, id, world.now, Digest::from_bytes([7; 32]));
             world.done(SpaceAction::Observe(reading));
         }
         for record in event["writes"].as_array().into_iter().flatten() {

@@ -1,5 +1,6 @@
 //! Writing and observing: what is answered, what is kept, and how a space begins.
 
+use cscp::domain::canonical::Digest;
 use cscp::domain::id::Ids;
 use cscp::domain::time::Timestamp;
 use cscp::state_layer::event::SpaceEvent;
@@ -13,7 +14,7 @@ use crate::ledger_support::{World, at, label, new_fact, pointer};
 fn hear(world: &mut World, text: &str) -> SpaceAnswer {
     let utterance = Utterance { speaker: "user".to_owned(), text: text.to_owned(), at: world.now, authority: None };
     let id = Ids::new(world.now, &mut world.entropy).reading();
-    world.done(SpaceAction::Observe(read(&utterance, id, world.now)))
+    world.done(SpaceAction::Observe(read(&utterance, id, world.now, Digest::from_bytes([7; 32]))))
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cscp::domain::canonical::Digest;
 use cscp::domain::id::{FactUid, ReadingId, RulingId};
 use cscp::domain::time::Timestamp;
 use cscp::state_layer::fact::{Dependency, Fact, FactScope, Pointer, Standing};
@@ -143,6 +144,7 @@ fn salted(number: usize, seconds: i64, said: &Said, salt: u64) -> Statement {
                 &utterance,
                 ReadingId::parse(&format!("rdg_{:032x}", shuffled(random))).unwrap(),
                 at(0),
+                Digest::from_bytes([7; 32]),
             ))
         }
         Said::Ruled { of, verdict } => Statement::Ruling(Ruling {

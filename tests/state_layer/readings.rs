@@ -4,6 +4,7 @@ use crate::statebench::data::setting;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use cscp::domain::canonical::Digest;
 use cscp::domain::id::{FactUid, ReadingId};
 use cscp::domain::time::Timestamp;
 use cscp::state_layer::authority::AuthorityOrder;
@@ -99,7 +100,7 @@ pub(crate) fn fact(number: usize, key: &str, value: &str, authority: &str, at: i
 pub(crate) fn reading_of(speaker: &str, text: &str, at: i64) -> cscp::state_layer::reading::Reading {
     let utterance = Utterance { speaker: speaker.to_owned(), text: text.to_owned(), at: time(at), authority: None };
     let id = ReadingId::parse("rdg_01890000000070008000000000000001").unwrap();
-    read(&utterance, id, time(at))
+    read(&utterance, id, time(at), Digest::from_bytes([7; 32]))
 }
 
 /// What the turns do to the facts: keys put out of force for certain, with the value in their place.

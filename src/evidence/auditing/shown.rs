@@ -4,7 +4,7 @@ use super::line::{Entry, Header};
 use crate::domain::canonical::{Json, Text};
 
 /// Members of events that stay with the server, so that an artifact may lack them.
-const WITHHELD: [&str; 9] = [
+const WITHHELD: [&str; 10] = [
     "key",
     "nonce_digest",
     "title_key",
@@ -14,6 +14,7 @@ const WITHHELD: [&str; 9] = [
     "prompt_salt",
     "message_key",
     "body_digest",
+    "echo",
 ];
 /// Members of an artifact that say what an entry is about.
 const ABOUT: [&str; 9] = [

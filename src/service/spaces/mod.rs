@@ -12,7 +12,7 @@ pub use permission::{AskedFact, OverHttp, PermissionQuestion, Permissions};
 
 use super::{Caller, Service, ServiceError};
 use crate::domain::frame::CitedPack;
-use crate::domain::id::{FactUid, Ids, PackId, ReadingId, SpaceId};
+use crate::domain::id::{FactUid, Ids, PackId, SpaceId};
 use crate::domain::operation::CredentialKind;
 use crate::domain::policy::StateLayerRules;
 use crate::domain::time::{Timestamp, Zone};
@@ -85,13 +85,13 @@ impl Service {
     #[must_use]
     pub fn read_utterance(&self, utterance: &Utterance) -> Reading {
         let now = self.now();
-        read(utterance, self.reading_id(now), now)
-    }
-
-    fn reading_id(&self, now: Timestamp) -> ReadingId {
-        // A source that panicked once has no state that could be half changed.
-        let mut entropy = self.entropy.lock().unwrap_or_else(PoisonError::into_inner);
-        Ids::new(now, entropy.as_mut()).reading()
+        let (id, salt) = {
+            // A source that panicked once has no state that could be half changed.
+            let mut entropy = self.entropy.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut ids = Ids::new(now, entropy.as_mut());
+            (ids.reading(), ids.secret())
+        };
+        read(utterance, id, now, salt)
     }
 
     /// The zone in which this tenant's times without an offset are read, and its name.

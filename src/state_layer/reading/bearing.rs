@@ -54,8 +54,7 @@ impl<'a> Heard<'a> {
         let candidates: Vec<(&Fact, Prepared)> = candidates.iter().map(|fact| (*fact, Prepared::of(fact))).collect();
         // Said again is not said anew: how often something is repeated must not matter (specification, test vector 2).
         let words = self.asked.first().map(|asked| asked.words.as_slice()).unwrap_or_default();
-        let repeats = |echo| candidates.iter().any(|(fact, prepared)| prepared.repeats(echo, words, fact));
-        if self.reading.echo.is_some_and(repeats) {
+        if candidates.iter().any(|(fact, prepared)| prepared.repeats(self.reading, words, fact)) {
             return found;
         }
         for (at, asked) in self.asked.iter().enumerate() {

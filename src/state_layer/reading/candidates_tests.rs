@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::super::bearing::{Heard, bearings};
 use super::super::{Bearing, Reading, Utterance, read};
 use super::*;
+use crate::domain::canonical::Digest;
 use crate::domain::id::{FactUid, ReadingId};
 use crate::domain::time::Timestamp;
 use crate::state_layer::authority::AuthorityOrder;
@@ -62,7 +63,7 @@ fn fact(number: usize, key: &str, value: &str) -> Fact {
 fn said(text: &str) -> Reading {
     let at = Timestamp::from_micros(10_000_000_000);
     let utterance = Utterance { speaker: "user".to_owned(), text: text.to_owned(), at, authority: None };
-    read(&utterance, ReadingId::parse("rdg_01890000000070008000000000000001").unwrap(), at)
+    read(&utterance, ReadingId::parse("rdg_01890000000070008000000000000001").unwrap(), at, Digest::from_bytes([7; 32]))
 }
 
 /// What a reading bears on when every fact is compared.

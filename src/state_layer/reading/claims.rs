@@ -6,7 +6,7 @@ use super::lexicon::Sign;
 use super::whose::{names_of, narrowed, others_of, relations_of};
 use super::words::{Tongue, Word, is_abbreviated, stem, tongue, words};
 use super::{Act, Claim, RULES_VERSION, Reading, Stance, Utterance, replaced, slots, stance};
-use crate::domain::canonical::{Digest, Purpose, hash};
+use crate::domain::canonical::{Digest, Purpose, hash, keyed};
 use crate::domain::id::ReadingId;
 use crate::domain::time::Timestamp;
 use crate::state_layer::fact::FactScope;
@@ -64,9 +64,10 @@ const CUES: &[Sign] = &[
     Sign::Begin,
 ];
 
-/// Reads an utterance: what it says that is so, whoever's word it is, and no more of its words than that.
+/// Reads an utterance: what it says that is so, whoever's word it is, and no more of its words than that. The salt is a
+/// random one of this reading's own.
 #[must_use]
-pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp) -> Reading {
+pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp, salt: Digest) -> Reading {
     let marks = tagged(&utterance.text);
     let mut all = words(marks.body);
     all.truncate(MAX_WORDS);
@@ -93,16 +94,22 @@ pub fn read(utterance: &Utterance, reading_id: ReadingId, recorded_at: Timestamp
     };
     // What the caller knows of the speaker is not raised by what the speaker writes.
     let authority = utterance.authority.clone().or(marks.title);
-    let echo = echo_of(&utterance.text);
+    let echo = echo_of(&utterance.text, Some(&salt));
+    let salt = echo.map(|_| salt);
     let at = utterance.at;
-    Reading { reading_id, at, recorded_at, language, stance, authority, claims, echo, rules: RULES_VERSION }
+    Reading { reading_id, at, recorded_at, language, stance, authority, claims, echo, salt, rules: RULES_VERSION }
 }
 
-/// A digest of a text of more than a few words, whoever says it and however it is spelled.
-pub(super) fn echo_of(text: &str) -> Option<Digest> {
+/// A digest of a text of more than a few words, whoever says it and however it is spelled. Without its salt nobody can find out
+/// by guessing what was said; readings of earlier versions have none.
+pub(super) fn echo_of(text: &str, salt: Option<&Digest>) -> Option<Digest> {
     let plain = plain_text(tagged(text).body);
     let words: Vec<&str> = plain.split(|letter: char| !letter.is_alphanumeric()).filter(|it| !it.is_empty()).collect();
-    (words.len() > ECHO_WORDS).then(|| hash(Purpose::Statement, &[words.join(" ").as_bytes()]))
+    let spoken = words.join(" ");
+    (words.len() > ECHO_WORDS).then(|| match salt {
+        Some(salt) => keyed(salt, Purpose::Statement, spoken.as_bytes()),
+        None => hash(Purpose::Statement, &[spoken.as_bytes()]),
+    })
 }
 
 /// The claims of all sentences, and how the utterance as a whole is meant.

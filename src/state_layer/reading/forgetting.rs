@@ -69,6 +69,7 @@ impl Reading {
             }
         }
         self.echo = self.echo.filter(|_| !any);
+        self.salt = self.salt.filter(|_| !any);
         any
     }
 

@@ -130,6 +130,9 @@ pub struct Reading {
     /// few words, which may well be news.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo: Option<Digest>,
+    /// The salt of that digest, which stays with the server and goes with the reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub salt: Option<Digest>,
     /// The version of the rules that read it.
     pub rules: u32,
 }

@@ -5,8 +5,7 @@ use std::sync::OnceLock;
 use super::claims::echo_of;
 use super::lexicon::is_state;
 use super::words::{lexemes, stem_of};
-use super::{classes, slots};
-use crate::domain::canonical::Digest;
+use super::{Reading, classes, slots};
 use crate::state_layer::fact::Fact;
 use crate::state_layer::language::folding::plain_text;
 use crate::state_layer::language::value::{TypedValue, ValueKind, Values, values};
@@ -107,14 +106,18 @@ impl Prepared {
         }
     }
 
-    /// Whether an utterance with this digest, in which these words occur, was written down as the fact or as what it
+    /// Whether the utterance of a reading, in which these words occur, was written down as the fact or as what it
     /// replaced.
-    pub(super) fn repeats(&self, echo: Digest, words: &[String], fact: &Fact) -> bool {
+    pub(super) fn repeats(&self, reading: &Reading, words: &[String], fact: &Fact) -> bool {
+        let Some(echo) = reading.echo else { return false };
         let has_all = |stems: &[String]| words.iter().all(|word| stems.contains(word));
         let own = has_all(&self.text).then(|| fact.words());
         let former = self.former.iter().zip(&fact.former).filter(|(stems, _)| has_all(stems));
         let former = former.map(|(_, former)| former.text.as_str());
-        own.as_deref().into_iter().chain(former).any(|text| echo_of(start_of(text)) == Some(echo))
+        own.as_deref()
+            .into_iter()
+            .chain(former)
+            .any(|text| echo_of(start_of(text), reading.salt.as_ref()) == Some(echo))
     }
 
     /// The typed values in its value.

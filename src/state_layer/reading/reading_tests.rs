@@ -9,7 +9,7 @@ use crate::domain::time::Timestamp;
 fn read_as(speaker: &str, text: &str) -> Reading {
     let at = Timestamp::from_micros(0);
     let utterance = Utterance { speaker: speaker.to_owned(), text: text.to_owned(), at, authority: None };
-    read(&utterance, ReadingId::parse("rdg_01890000000070008000000000000001").unwrap(), at)
+    read(&utterance, ReadingId::parse("rdg_01890000000070008000000000000001").unwrap(), at, Digest::from_bytes([7; 32]))
 }
 
 #[test]
@@ -76,4 +76,22 @@ proptest! {
         }
         prop_assert_eq!(&reading, &read_as("user", &text));
     }
+}
+
+/// Who knows what may have been said, and not the salt, finds out nothing; and what is said again is still known as such.
+#[test]
+fn what_was_said_cannot_be_guessed_from_its_digest() {
+    let said = Utterance {
+        speaker: "user".to_owned(),
+        text: "my document number is 529982247".to_owned(),
+        at: Timestamp::from_micros(0),
+        authority: None,
+    };
+    let id = || ReadingId::parse("rdg_01890000000070008000000000000001").unwrap();
+    let reading = |salt: u8| read(&said, id(), said.at, Digest::from_bytes([salt; 32]));
+    let (one, other) = (reading(1), reading(2));
+    assert!(one.echo.is_some() && one.salt.is_some());
+    assert_ne!(one.echo, other.echo, "two readings of one text have nothing in common");
+    assert_ne!(one.echo, super::claims::echo_of(&said.text, None));
+    assert_eq!(one.echo, super::claims::echo_of(&said.text, one.salt.as_ref()));
 }

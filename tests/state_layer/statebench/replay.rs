@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use cscp::domain::canonical::Digest;
 use cscp::domain::id::{Entropy, FactLabel, Ids, SpaceId};
 use cscp::domain::operation::CredentialKind;
 use cscp::domain::policy::PolicyRef;
@@ -135,7 +136,10 @@ impl Memory {
         self.turns.push(Turn { speaker: speaker.to_owned(), text: text.to_owned(), at: said });
         let utterance = Utterance { speaker: speaker.to_owned(), text: text.to_owned(), at: said, authority: None };
         let id = Ids::new(said, &mut self.entropy).reading();
-        self.act(at, SpaceAction::Observe(read(&utterance, id, said.plus_seconds(ON_THE_WAY))));
+        self.act(
+            at,
+            SpaceAction::Observe(read(&utterance, id, said.plus_seconds(ON_THE_WAY), Digest::from_bytes([7; 32]))),
+        );
     }
 
     fn signal(&mut self, key: &str, value: &Value, at: &str) {

@@ -70,11 +70,21 @@ impl Alias {
     }
 }
 
+/// Whether a text is written as a telephone number is: digits, and what they are spelled with. Other blanks, hyphens and
+/// digits, or a scheme before it, would make two people of one.
+#[must_use]
+pub fn is_telephone_number(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || SPELLING.contains(&c);
+    text.chars().all(is_part) && text.chars().any(|c| c.is_ascii_digit())
+}
+
 /// Whether both are telephone numbers with the same digits.
 fn same_digits(one: &str, another: &str) -> bool {
-    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || SPELLING.contains(&c));
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
-    is_number(one) && is_number(another) && digits(one).len() >= MIN_PHONE_DIGITS && digits(one) == digits(another)
+    is_telephone_number(one)
+        && is_telephone_number(another)
+        && digits(one).len() >= MIN_PHONE_DIGITS
+        && digits(one) == digits(another)
 }
 
 /// What telephone numbers are spelled with besides digits. Indexes of the databases leave out the same.

@@ -194,3 +194,34 @@ async fn nobody_approves_their_own_request_through_a_third_account() {
         two.post(&path, json!({"decision": "approve"})).await.problem(403, "approver_not_entitled");
     }
 }
+
+/// A number that is spelled with anything else would be another person's.
+#[tokio::test]
+async fn a_telephone_number_is_spelled_with_what_is_compared() {
+    let house = House::new().await;
+    let handler = house.handler("s").await;
+    let fit = ["+55 (11) 90000-0001", "5511900000001", " 5511900000001"];
+    let unfit = [
+        "5511.900000001",
+        "5511/900000001",
+        "+5511\u{A0}900000001",
+        "5511\u{2011}900000001",
+        "5511\u{200B}900000001",
+        "\u{FF0B}5511900000001",
+        "５５１１９００００００００１",
+        "tel:+5511900000001",
+        "whatsapp:+5511900000001",
+        "5511900000001@c.us",
+        "ana",
+        "+",
+    ];
+    for (number, fits) in fit.map(|number| (number, true)).into_iter().chain(unfit.map(|number| (number, false))) {
+        let body = json!({"kind": "person", "roles": [], "aliases": [{"kind": "phone", "value": number}]});
+        let got = handler.put(&format!("/v1/principals/{}", fresh("p")), body).await;
+        if fits {
+            got.expect(201);
+        } else {
+            got.problem(422, "invalid_value");
+        }
+    }
+}

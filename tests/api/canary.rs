@@ -62,7 +62,7 @@ async fn sing(house: &House, client: &Client) -> Vec<Value> {
     let patch = client.ask("PATCH", &format!("/v1/contexts/{context}/slots")).header("if-match", &etag);
     keep(patch.json(&slots).send().await);
     let person =
-        json!({"kind": "person", "roles": [canary("role")], "aliases": [{"kind": "phone", "value": canary("n")}]});
+        json!({"kind": "person", "roles": [canary("role")], "aliases": [{"kind": "bsuid", "value": canary("n")}]});
     client.put(&format!("/v1/principals/{}", canary("principal")), person).await.expect(201);
     keep(client.get(&format!("/v1/commands/{}", canary("path"))).await);
     keep(client.get(&format!("/v1/{}", canary("route"))).await);

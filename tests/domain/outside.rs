@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::harness::{SECOND, Stage, expect};
 use crate::house::Pack;
 use crate::messages::message_id;
-use crate::operations::{ask, attach, bind, op, result, spec, take_over, target};
+use crate::operations::{ask, attach, bind, cancel, op, result, spec, take_over, target};
 
 fn at(stage: &Stage, seconds: i64) -> Timestamp {
     Timestamp::from_micros(stage.now + seconds * SECOND)
@@ -247,4 +247,40 @@ fn a_late_result_is_never_lost() {
     assert!(report("second", Outcome::Succeeded));
     assert!(report("first", Outcome::Succeeded), "what may have been done twice is told");
     assert!(!report("first", Outcome::Succeeded), "once");
+}
+
+/// Whatever has become of a question, and however many cards of it were sent at whatever time they claim: its card is heard,
+/// and a yes that quotes it is told what it is.
+#[test]
+fn every_card_of_an_ended_question_is_heard() {
+    for end in ["cancelled", "declined", "bound"] {
+        for claimed in [None, Some(3_600), Some(1), Some(-3_600)] {
+            let mut stage = Stage::new(Pack::House);
+            let context_id = stage.greet();
+            let first = stage.confirm(&context_id, "c-1", "address.update");
+            stage.wait(2);
+            match end {
+                "cancelled" => drop(stage.done(&cancel(&first.id))),
+                "declined" => {
+                    let no = stage.tap(&first.no()).op();
+                    stage.done(&no);
+                }
+                _ => {
+                    let yes = stage.tap(&first.yes()).op();
+                    stage.done(&yes);
+                    stage.done(&op(bind(&context_id, spec("c-1", "address.update", target()), "a-1")));
+                }
+            }
+            stage.confirm(&context_id, "c-2", "address.update");
+            stage.wait(2);
+            let Operation::AttachPrompt(mut again) = attach(&first.id, "prompt.again") else { panic!("no prompt") };
+            again.sent_at = claimed.map(|seconds| at(&stage, seconds));
+            stage.refused(&Operation::AttachPrompt(again));
+            stage.wait(2);
+            let bare = stage.text("yes").op();
+            assert_ne!(stage.verdict(&bare).code, VerdictCode::Confirmed, "{end} {claimed:?}");
+            let quote = stage.text("yes").quoting("prompt.again").op();
+            assert_eq!(stage.verdict(&quote).item_id.as_ref(), Some(&first.id), "{end} {claimed:?}");
+        }
+    }
 }

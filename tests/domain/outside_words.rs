@@ -29,6 +29,15 @@ fn a_label_says_what_its_button_does() {
         ("👨\u{200D}👩\u{200D}👧 Sim", true),
         // The yes of a command that calls something off.
         ("Cancelar pedido", true),
+        ("Sí, cancelar", true),
+        ("Postpone delivery", true),
+        ("Pausar assinatura", true),
+        // "No" is "in the" in Portuguese, and "sem" says what is left out.
+        ("Pagar no Pix", true),
+        ("No cartão", true),
+        ("Sem cebola", true),
+        ("No-fee transfer", true),
+        ("Nº 12", true),
         ("N\u{200B}o", false),
         ("N\u{AD}o", false),
         ("No\u{FE0F}", false),
@@ -67,11 +76,11 @@ fn a_tap_counts_only_with_a_label_that_says_so() {
         ("Yes", true),
         ("Cancelar pedido", true),
         ("espera", false),
-        ("Sim, mas espera", false),
         ("can\u{200B}cel", false),
         ("N\u{200B}o", false),
         ("não\0", false),
         ("cancela não", false),
+        ("Pagar no Pix", true),
     ] {
         let mut stage = Stage::new(Pack::House);
         let context_id = stage.greet();
@@ -81,6 +90,33 @@ fn a_tap_counts_only_with_a_label_that_says_so() {
         tap.0.text = Some(text.to_owned());
         let verdict = stage.verdict(&tap.op());
         assert_eq!(verdict.code == VerdictCode::Confirmed, counts, "{text:?}: {verdict:?}");
+    }
+}
+
+/// The yes of one question takes nothing back, whatever its label calls off: not its own when it is tapped twice, and not
+/// the yes to another one.
+#[test]
+fn a_yes_button_stops_nothing() {
+    for label in ["Sim, cancelar", "Cancelar pedido", "Yes, cancel it", "Undo", "❌ Cancelar pedido"] {
+        let mut stage = Stage::new(Pack::House);
+        let context_id = stage.greet();
+        let given = stage.confirm(&context_id, "c-1", "order.cancel");
+        stage.wait(2);
+        let mut tap = |asked: &Asked| {
+            let mut tap = stage.tap(&asked.yes());
+            tap.0.text = Some(label.to_owned());
+            stage.verdict(&tap.op())
+        };
+        let first = tap(&given);
+        let again = tap(&given);
+        assert_eq!(first.code, VerdictCode::Confirmed, "{label}");
+        expect(&again, VerdictCode::AlreadyDecided, Reason::AlreadyGranted);
+        let other = stage.confirm(&context_id, "c-2", "order.cancel");
+        stage.wait(2);
+        let mut tap = stage.tap(&other.yes());
+        tap.0.text = Some(label.to_owned());
+        stage.done(&tap.op());
+        assert!(!is_taken_back(&stage, &given), "{label}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cscp::domain::canonical::Digest;
 use cscp::domain::id::{FactUid, ReadingId, SpaceId};
 use cscp::domain::operation::{CredentialKind, Operation};
 use cscp::domain::time::{Clock as _, Timestamp};
@@ -172,7 +173,7 @@ async fn found_what_one_batch_says_and_deletes_is_gone() {
         authority: None,
     };
     let reading_id = ReadingId::parse("rdg_00000000000000000000000000000abc").unwrap();
-    let heard = read(&utterance, reading_id, house.clock.now());
+    let heard = read(&utterance, reading_id, house.clock.now(), Digest::from_bytes([7; 32]));
     assert!(!heard.claims.is_empty());
     // The lock is held until both wait behind a first one.
     let message = house.message("wamid.holds", &json!({"text": "hello there"}));

@@ -136,17 +136,19 @@ impl Turn<'_, '_> {
         let ended = still_open(&item);
         let registered_at = item.last_prompt().map_or(item.asked_at, |prompt| prompt.registered_at);
         let waiting = item.last_prompt().is_some_and(|prompt| prompt.message_id.is_none());
-        if !waiting && (ended.is_err() || !matches!(item.question, Question::Approval { .. })) {
-            return Err(ended.err().unwrap_or(Refusal::PromptAlreadyAttached));
+        if !waiting && ended.is_ok() && !matches!(item.question, Question::Approval { .. }) {
+            return Err(Refusal::PromptAlreadyAttached);
         }
         if !waiting && item.prompts.len() >= crate::domain::item::MAX_PROMPTS {
-            return Err(Refusal::TooManyPrompts);
+            return Err(ended.err().unwrap_or(Refusal::TooManyPrompts));
         }
-        let sent_at = request.sent_at.unwrap_or(self.now);
         // The channel stamps whole seconds, so a prompt may seem to precede its registration by less than one.
-        if sent_at.whole_seconds() < registered_at.whole_seconds() || sent_at > self.now {
-            return Err(ended.err().unwrap_or(Refusal::PromptTimeImpossible));
+        let is_possible = |at: &Timestamp| at.whole_seconds() >= registered_at.whole_seconds() && *at <= self.now;
+        if ended.is_ok() && request.sent_at.is_some_and(|at| !is_possible(&at)) {
+            return Err(Refusal::PromptTimeImpossible);
         }
+        // Of a card that does not count any more it matters that it was seen: at the latest now.
+        let sent_at = request.sent_at.filter(is_possible).unwrap_or(self.now);
         let heard = self.is_heard_now(&item, sent_at);
         let prompt = Prompt {
             message_id: Some(request.message_id.clone()),

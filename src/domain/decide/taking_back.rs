@@ -23,6 +23,7 @@ impl Reader<'_> {
             MessageKind::Revoke if self.message.reply_to.is_none() => self.everything_given(Reason::TakenBack),
             MessageKind::Revoke => self.by_withdrawn_message(),
             MessageKind::Edit => self.by_withdrawn_message().or_else(|| self.by_words(text, reading)),
+            MessageKind::Interactive | MessageKind::Button if self.taps_our_other_button() => None,
             MessageKind::Interactive | MessageKind::Button => self.by_our_no().or_else(|| self.by_words(text, reading)),
             MessageKind::Reaction if self.is_other_reaction(reading) => {
                 self.by_removed_reaction().or_else(|| self.by_words(text, reading))
@@ -51,6 +52,7 @@ impl Reader<'_> {
         let against = match self.message.kind {
             MessageKind::System => false,
             MessageKind::Revoke => self.message.reply_to.is_none(),
+            MessageKind::Interactive | MessageKind::Button if self.taps_our_other_button() => false,
             _ => (reacts && text.is_empty()) || self.withdrawal(text).is_some(),
         };
         if !against && !replaces {
@@ -85,6 +87,13 @@ impl Reader<'_> {
             && self.waits_to_be_bound(item)
             && item.actor_id == self.message.actor_id;
         taking_back(takes.then_some(item).into_iter().collect(), Reason::TakenBack)
+    }
+
+    /// A button of ours that says yes or chooses: what it says is decided by its id. Its label may well be "cancel the order".
+    fn taps_our_other_button(&self) -> bool {
+        let button = self.message.button_id.as_deref().and_then(read_button_id);
+        let own = button.filter(|button| button.action != ButtonAction::Refuse);
+        own.is_some_and(|button| self.world.item_by_nonce(&button.nonce_digest).is_some())
     }
 
     /// Whether a reaction is no yes: there is one a message, so it takes the place of a yes, or takes it away.

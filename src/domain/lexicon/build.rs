@@ -149,6 +149,7 @@ fn withdrawal_phrases(files: &[LexiconFile]) -> Result<WithdrawalPhrases, Lexico
         call_offs_alone: spoken(|file| &file.call_offs_alone)?,
         hesitations: spoken(|file| &file.hesitations)?,
         courtesies: spoken(|file| &file.courtesies)?,
+        label_negations: spoken(|file| &file.label_negations)?,
     })
 }
 
@@ -250,6 +251,7 @@ mod tests {
             call_offs_alone: Vec::new(),
             hesitations: Vec::new(),
             courtesies: Vec::new(),
+            label_negations: Vec::new(),
             option_words: Vec::new(),
             other_words: Vec::new(),
         }

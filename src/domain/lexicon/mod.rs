@@ -58,6 +58,10 @@ pub struct LexiconFile {
     /// beside them, as `thanks`. They count only where they are the whole message.
     #[serde(default)]
     pub courtesies: Vec<String>,
+    /// Words that mean *not* wherever they stand in the label of a button, so that it cannot be a yes. Words that mean
+    /// something else in another language of the tenant's, as *no* does in Portuguese, do not belong here.
+    #[serde(default)]
+    pub label_negations: Vec<String>,
     /// Words that may stand before an option's number, as `opção` in "opção 2".
     #[serde(default)]
     pub option_words: Vec<String>,

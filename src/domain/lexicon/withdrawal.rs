@@ -45,6 +45,7 @@ pub(super) struct WithdrawalPhrases {
     pub(super) call_offs_alone: SpokenPhrases,
     pub(super) hesitations: SpokenPhrases,
     pub(super) courtesies: SpokenPhrases,
+    pub(super) label_negations: SpokenPhrases,
 }
 
 impl Lexicon {
@@ -81,17 +82,15 @@ impl Lexicon {
         self.calls_off(&tokens)
     }
 
-    /// Whether the label of a button says not, or asks to wait, so that it can mean no yes. A word that calls something off
-    /// may be the yes to just that: "cancel the order".
+    /// Whether the label of a button says not, or nothing but to wait, so that it can mean no yes. A word that calls
+    /// something off, or puts it off, may be the yes to just that: "cancel the order", "postpone delivery".
     #[must_use]
     pub fn is_no_label_of_yes(&self, label: &str) -> bool {
         let folded = normalise(label);
         let words = squeeze_symbols(&folded);
         let tokens: Vec<Token<'_>> = words.iter().map(|word| Token::new(word)).collect();
-        let phrases = &self.withdrawals;
-        let says_not = !phrases.negations.find(&tokens).is_empty();
-        let waits = !phrases.hesitations.find(&tokens).is_empty();
-        (says_not || waits) && !self.is_courteous(&tokens)
+        let says_not = !self.withdrawals.label_negations.find(&tokens).is_empty();
+        says_not || self.withdrawals.hesitations.cover(&tokens, |_| false)
     }
 
     fn heard(&self, text: &str) -> Option<Withdrawal> {

@@ -9,7 +9,7 @@ use super::parts::{MAX_LOCALE, printable};
 use crate::domain::id::{PersonId, PrincipalId, RoleName};
 use crate::domain::operation::{Answer, Operation, PutPrincipal};
 use crate::domain::principal::{
-    Alias, AliasKind, MAX_ALIASES, MAX_ROLES, Maturity, PastAlias, Principal, PrincipalKind,
+    Alias, AliasKind, MAX_ALIASES, MAX_ROLES, Maturity, PastAlias, Principal, PrincipalKind, is_telephone_number,
 };
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Object, Wire};
@@ -41,7 +41,13 @@ struct AliasWire {
 
 impl AliasWire {
     fn alias(self, pointer: &str) -> Result<Alias, Problem> {
-        printable(&self.value, &format!("{pointer}/value"), MAX_ALIAS)?;
+        let pointer = format!("{pointer}/value");
+        printable(&self.value, &pointer, MAX_ALIAS)?;
+        if self.kind == AliasKind::Phone && !is_telephone_number(&self.value) {
+            let problem =
+                "a telephone number has digits, and besides them plus signs, blanks, hyphens and brackets only";
+            return Err(Problem::invalid(&pointer, problem));
+        }
         Ok(Alias { kind: self.kind, value: self.value })
     }
 }

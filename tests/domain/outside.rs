@@ -18,6 +18,17 @@ fn at(stage: &Stage, seconds: i64) -> Timestamp {
     Timestamp::from_micros(stage.now + seconds * SECOND)
 }
 
+/// A command that was bound by the first attempt and taken over by the second one.
+fn taken_over() -> Stage {
+    let mut stage = Stage::new(Pack::House);
+    let context_id = stage.greet();
+    let command = || spec("c-1", "order.status", target());
+    stage.done(&op(bind(&context_id, command(), "first")));
+    stage.wait(301);
+    stage.done(&take_over(command(), "second", "first"));
+    stage
+}
+
 /// A stop that was sent after the yes and arrives before it.
 #[test]
 fn a_stop_counts_in_whatever_order_it_arrives() {
@@ -85,12 +96,8 @@ fn a_raised_class_counts_in_every_context() {
 /// What a replaced attempt says late does not end the time of the one who owns the execution.
 #[test]
 fn a_replaced_attempt_ends_nobodys_time() {
-    let mut stage = Stage::new(Pack::House);
-    let context_id = stage.greet();
+    let mut stage = taken_over();
     let command = || spec("c-1", "order.status", target());
-    stage.done(&op(bind(&context_id, command(), "first")));
-    stage.wait(301);
-    stage.done(&take_over(command(), "second", "first"));
     let attempt = |name: &str| Some(AttemptId::new(name).unwrap());
     let mut late = result("c-1", Outcome::Unknown, None);
     late.attempt_id = attempt("first");
@@ -230,12 +237,7 @@ fn a_bare_yes_is_about_the_card_that_was_seen_last() {
 /// However much the others report, the first report of an attempt that was replaced is recorded.
 #[test]
 fn a_late_result_is_never_lost() {
-    let mut stage = Stage::new(Pack::House);
-    let context_id = stage.greet();
-    let command = || spec("c-1", "order.status", target());
-    stage.done(&op(bind(&context_id, command(), "first")));
-    stage.wait(301);
-    stage.done(&take_over(command(), "second", "first"));
+    let mut stage = taken_over();
     let mut report = |attempt: &str, outcome| {
         let attempt_id = Some(AttemptId::new(attempt).unwrap());
         let result = RecordResult { attempt_id, ..result("c-1", outcome, None) };

@@ -170,8 +170,8 @@ pub struct ServeSettings {
     #[arg(long = "signing-seed", env = "CSCP_SIGNING_SEED", hide = true, hide_env_values = true)]
     pub signing_seed: Option<SigningSeed>,
 
-    /// The folder that remembers what was signed last. It must not be restored with the database. By default it lies
-    /// beside a database file
+    /// The folder that remembers what was signed last. It must not be restored with the database. By default it is
+    /// cscp/guard in the folder for programs' state: `$XDG_STATE_HOME`, or ~/.local/state
     #[arg(long, env = "CSCP_LOG_GUARD")]
     pub log_guard: Option<PathBuf>,
 
@@ -182,6 +182,15 @@ pub struct ServeSettings {
     /// Do not create the tenant `demo` and its first keys in a database without tenants
     #[arg(long, env = "CSCP_NO_DEMO_TENANT")]
     pub no_demo_tenant: bool,
+}
+
+/// The folder for what programs of this user remember from one run to the next; none if nothing says where that is.
+#[expect(clippy::disallowed_methods, reason = "settings are read here")]
+#[must_use]
+pub fn state_folder() -> Option<PathBuf> {
+    let chosen = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let home = || std::env::home_dir().filter(|home| home.is_absolute());
+    chosen.or_else(|| home().map(|home| home.join(".local/state")))
 }
 
 /// A signing key out of the environment. Never shown.

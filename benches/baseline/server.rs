@@ -34,7 +34,11 @@ impl Drop for Server {
 
 fn cscp(database: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cscp"));
-    command.args(["--database", database]).env("CSCP_LOG", "warn").stdin(Stdio::null());
+    command
+        .args(["--database", database])
+        .env("CSCP_LOG", "error")
+        .env("XDG_STATE_HOME", "/dev/null")
+        .stdin(Stdio::null());
     command
 }
 

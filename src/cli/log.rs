@@ -4,25 +4,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Failure;
-use crate::config::{DatabaseUrl, ServeSettings, Settings};
-use crate::service::transparency::{Guard, NoGuard, Signer, Transparency};
+use crate::config::{DatabaseUrl, ServeSettings, Settings, state_folder};
+use crate::service::transparency::{Guard, GuardError, NoGuard, Protection, Signer, Transparency};
 use crate::storage::Store;
 use crate::system::{SystemClock, SystemEntropy};
-use crate::vault::{FileGuard, seeds_from, seeds_of};
+use crate::vault::{FileGuard, Opening, seeds_from, seeds_of};
 
 /// Opens the log. A key that is missing is made; a key or a guard that cannot be used stops the start.
 pub(super) fn open(settings: &Settings, serve: &ServeSettings, store: Arc<dyn Store>) -> Result<Transparency, Failure> {
-    let beside = |ending: &str| match &settings.database {
+    let key = serve.signing_key.clone().or_else(|| beside(settings, "signing-key"));
+    let signer = seeds(serve, key.as_deref())?.map(|seeds| Signer::new(serve.log_name.clone(), seeds));
+    let guard = if let Some(signer) = &signer {
+        guard(settings, serve, signer)?
+    } else {
+        tracing::warn!("no checkpoints of the evidence log are signed: name a file with --signing-key");
+        Arc::new(NoGuard)
+    };
+    Ok(Transparency::new(store, Arc::new(SystemClock), signer, guard))
+}
+
+/// A path beside the database file, if it is a file.
+fn beside(settings: &Settings, ending: &str) -> Option<PathBuf> {
+    match &settings.database {
         DatabaseUrl::Sqlite(path) => Some(path.with_extension(ending)),
         DatabaseUrl::Postgres(_) => None,
-    };
-    let key = serve.signing_key.clone().or_else(|| beside("signing-key"));
-    let signer = seeds(serve, key.as_deref())?.map(|seeds| Signer::new(serve.log_name.clone(), seeds));
-    if signer.is_none() {
-        tracing::warn!("no checkpoints of the evidence log are signed: name a file with --signing-key");
     }
-    let guard = guard(serve.log_guard.clone().or_else(|| beside("guard")))?;
-    Ok(Transparency::new(store, Arc::new(SystemClock), signer, guard))
 }
 
 fn seeds(serve: &ServeSettings, file: Option<&Path>) -> Result<Option<Vec<[u8; 32]>>, Failure> {
@@ -33,9 +39,69 @@ fn seeds(serve: &ServeSettings, file: Option<&Path>) -> Result<Option<Vec<[u8; 3
     file.map(|path| seeds_of(path, &mut SystemEntropy)).transpose().map_err(Failure::new)
 }
 
-fn guard(folder: Option<PathBuf>) -> Result<Arc<dyn Guard>, Failure> {
-    match folder {
-        Some(folder) => Ok(Arc::new(FileGuard::open(folder).map_err(Failure::new)?)),
-        None => Ok(Arc::new(NoGuard)),
+/// The guard: in the folder that was named; otherwise where this user's programs remember things; otherwise, and not
+/// without a warning, beside the database file.
+fn guard(settings: &Settings, serve: &ServeSettings, signer: &Signer) -> Result<Arc<dyn Guard>, Failure> {
+    let keys = signer.fingerprints().map_err(Failure::new)?;
+    let former = beside(settings, "guard");
+    let open = |folder: PathBuf| -> Result<Arc<dyn Guard>, GuardError> {
+        let protection = if lies_beside(&folder, settings) { Protection::BesideDatabase } else { Protection::File };
+        let former = former.iter().filter(|former| **former != folder).cloned().collect();
+        let opening = Opening {
+            folder: folder.clone(),
+            protection,
+            prefix: signer.prefix().to_owned(),
+            keys: keys.clone(),
+            former,
+        };
+        let guard = FileGuard::open(opening)?;
+        say_where(&folder, protection);
+        Ok(Arc::new(guard))
+    };
+    if let Some(folder) = &serve.log_guard {
+        return open(folder.clone()).map_err(Failure::new);
     }
+    if let Some(folder) = state_folder() {
+        match open(folder.join("cscp/guard")) {
+            Ok(guard) => return Ok(guard),
+            Err(error) => tracing::warn!(log.error = %error, "the folder for programs' state cannot be used"),
+        }
+    }
+    if let Some(folder) = former.clone() {
+        return open(folder).map_err(Failure::new);
+    }
+    let what = "nothing outside the database remembers what was signed, so a restored backup will be signed as if nothing had \
+                happened: name a folder with --log-guard";
+    tracing::warn!("{what}");
+    Ok(Arc::new(NoGuard))
+}
+
+/// Whether a folder lies where the database file lies, or below: who copies the one copies the other.
+fn lies_beside(folder: &Path, settings: &Settings) -> bool {
+    let DatabaseUrl::Sqlite(path) = &settings.database else { return false };
+    let whole = |path: &Path| std::path::absolute(path).ok();
+    let of_database = whole(path).and_then(|path| path.parent().map(Path::to_owned));
+    of_database.zip(whole(folder)).is_some_and(|(of_database, folder)| folder.starts_with(of_database))
+}
+
+fn say_where(folder: &Path, protection: Protection) {
+    let folder = folder.display();
+    if protection == Protection::BesideDatabase {
+        let what = "what was signed last is remembered beside the database: a restored copy of both goes unnoticed; name a \
+                    folder elsewhere with --log-guard";
+        tracing::warn!(log.guard = %folder, "{what}");
+    } else {
+        tracing::info!(log.guard = %folder, "what was signed last is remembered outside the database");
+    }
+}
+
+/// Compares the log with the guard before the first request is taken, and says loudly what does not fit.
+pub(super) async fn compare(log: &Transparency) -> Result<(), Failure> {
+    log.compare_with_guard().await.map_err(Failure::new)?;
+    if log.protection() != Protection::None && log.guard_has_forgotten().await.map_err(Failure::new)? {
+        let what = "checkpoints were signed before, and the guard remembers none: it was lost or is new, and notices from \
+                    now on whether a backup is put back";
+        tracing::warn!("{what}");
+    }
+    Ok(())
 }

@@ -41,6 +41,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         None => open::published(&store).await?,
     };
     let log = Arc::new(log::open(settings, serve, Arc::clone(&store))?);
+    log::compare(&log).await?;
     let mut house = open::house(store, rules);
     house.service = house.service.told_by(policies.status()).logging_to(Arc::clone(&log));
     if !serve.no_demo_tenant {
@@ -60,8 +61,10 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     let metrics = metrics_server(serve.metrics_listen, house.committer.clone(), stopped.clone()).await?;
     let sweeper = tokio::spawn(house.service.clone().sweep_until(until(stopped.clone())));
     let holder = house.service.fresh_secret().to_hex();
-    let sequencing = until(stopped.clone());
-    let sequencer = tokio::spawn(async move { log.sequence_until(&holder, sequencing).await });
+    let (sequencing, watching) = (until(stopped.clone()), until(stopped.clone()));
+    let sequencer = tokio::spawn(async move {
+        tokio::join!(log.sequence_until(&holder, sequencing), log.watch_until(watching));
+    });
     let retention = house.retention();
     let (holder, erasing) = (house.service.fresh_secret().to_hex(), until(stopped.clone()));
     let eraser = tokio::spawn(async move { retention.sweep_until(&holder, erasing).await });

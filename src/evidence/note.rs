@@ -121,6 +121,12 @@ impl VerifierKey {
         &self.name
     }
 
+    /// SHA-256 of the public key in hexadecimal: the same under every name.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        hex::encode(Sha256::digest(self.key.as_bytes()))
+    }
+
     fn check(&self, text: &str, signature: &[u8]) -> Result<(), NoteError> {
         let signature = ed25519_dalek::Signature::from_slice(signature);
         let verified = signature.and_then(|signature| self.key.verify_strict(text.as_bytes(), &signature));

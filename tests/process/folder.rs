@@ -24,7 +24,13 @@ const SETTINGS: &[&str] = &[
     "CSCP_METRICS_LISTEN",
     "CSCP_NO_DEMO_TENANT",
     "CSCP_API_KEY",
+    "CSCP_SIGNING_KEY",
+    "CSCP_SIGNING_SEED",
+    "CSCP_LOG_GUARD",
 ];
+
+/// Says where programs keep what they remember from one run to the next.
+pub(crate) const STATE: &str = "XDG_STATE_HOME";
 
 /// A program without the settings of whoever runs the tests.
 pub(crate) fn program(name: &str) -> Command {
@@ -32,7 +38,8 @@ pub(crate) fn program(name: &str) -> Command {
     for name in SETTINGS {
         command.env_remove(name);
     }
-    command.stdin(Stdio::null());
+    // A folder that cannot be made: what a test starts leaves nothing in the home of whoever runs it.
+    command.env(STATE, "/dev/null").stdin(Stdio::null());
     command
 }
 
@@ -46,7 +53,8 @@ pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_cscp");
 
 /// A folder that goes away with the test, and the address of a database if it has none in it.
 pub(crate) struct Folder {
-    folder: TempDir,
+    data: TempDir,
+    state: TempDir,
     url: Option<String>,
 }
 
@@ -58,7 +66,7 @@ impl Folder {
             let made = std::thread::spawn(|| tokio::runtime::Runtime::new().unwrap().block_on(database()));
             made.join().unwrap().expect("a PostgreSQL, because this leg was asked for")
         });
-        Self { folder: tempfile::tempdir().unwrap(), url }
+        Self { data: tempfile::tempdir().unwrap(), state: tempfile::tempdir().unwrap(), url }
     }
 
     /// One with a database and the tenant of all tests in it.
@@ -69,7 +77,12 @@ impl Folder {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        self.data.path()
+    }
+
+    /// Where programs keep what they remember from one run to the next.
+    pub(crate) fn state(&self) -> &Path {
+        self.state.path()
     }
 
     /// Where the database is, as the program is told.
@@ -92,7 +105,8 @@ impl Folder {
     /// A command on the folder's database.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = cscp();
-        command.current_dir(self.path()).args(arguments).arg("--database").arg(self.database());
+        command.current_dir(self.path()).env(STATE, self.state());
+        command.args(arguments).arg("--database").arg(self.database());
         command
     }
 

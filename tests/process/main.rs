@@ -11,6 +11,7 @@ mod cuttable;
 mod disk;
 mod first_run;
 mod folder;
+mod guarding;
 mod history;
 #[path = "../postgres/kill.rs"]
 mod kill;

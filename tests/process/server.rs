@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::folder::{Folder, cscp, program};
+use crate::folder::{Folder, program};
 use crate::waiting::until;
 
 const LISTENS: &str = "cscp listens on ";
@@ -52,9 +52,8 @@ impl Server {
 
     /// Starts one on the folder's database with further arguments.
     pub(crate) fn start_with(folder: &Folder, arguments: &[&str]) -> Self {
-        let mut command = cscp();
-        command.args(["--listen", "127.0.0.1:0"]).args(arguments).arg("--database").arg(folder.database());
-        Self::spawn(command.current_dir(folder.path()))
+        let mut command = folder.command(&["--listen", "127.0.0.1:0"]);
+        Self::spawn(command.args(arguments))
     }
 
     /// Starts what this command starts.

@@ -12,7 +12,7 @@ use cscp::evidence::tree::{
     Tile, TileSet, consistency_proof, consistency_tiles, inclusion_proof, inclusion_tiles, verify_consistency,
     verify_inclusion,
 };
-use cscp::service::transparency::{Guard, GuardError, NoGuard, Refusal, Signed, Signer, Transparency};
+use cscp::service::transparency::{Guard, GuardError, NoGuard, Protection, Refusal, Signed, Signer, Transparency};
 use cscp::service::verify_tenant;
 use cscp::storage::{Growth, Store};
 
@@ -23,23 +23,27 @@ const SEED: [u8; 32] = [5; 32];
 
 /// A guard in memory: it outlives every database of a test.
 #[derive(Debug, Default)]
-struct Memory(Mutex<BTreeMap<String, Signed>>);
+struct Memory(Mutex<BTreeMap<TenantId, Signed>>);
 
 impl Guard for Memory {
-    fn kind(&self) -> &'static str {
-        "memory"
+    fn protection(&self) -> Protection {
+        Protection::File
     }
 
-    fn latest(&self, origin: &str) -> Result<Option<Signed>, GuardError> {
-        Ok(self.0.lock().unwrap().get(origin).copied())
+    fn latest(&self, tenant_id: &TenantId) -> Result<Option<Signed>, GuardError> {
+        Ok(self.0.lock().unwrap().get(tenant_id).cloned())
     }
 
-    fn advance(&self, origin: &str, from: Option<Signed>, to: Signed) -> Result<bool, GuardError> {
+    fn remembered(&self) -> Result<Vec<(TenantId, Signed)>, GuardError> {
+        Ok(self.0.lock().unwrap().clone().into_iter().collect())
+    }
+
+    fn advance(&self, tenant_id: &TenantId, from: Option<&Signed>, to: &Signed) -> Result<bool, GuardError> {
         let mut signed = self.0.lock().unwrap();
-        if signed.get(origin).copied() != from {
+        if signed.get(tenant_id) != from {
             return Ok(false);
         }
-        signed.insert(origin.to_owned(), to);
+        signed.insert(tenant_id.clone(), to.clone());
         Ok(true)
     }
 }
@@ -203,6 +207,17 @@ async fn a_step_that_comes_after_another_size_writes_nothing() {
     assert_eq!(house.store.waiting(tenant, 100).await.unwrap(), waiting[1..]);
 }
 
+/// What a guard can remember that the database does not bear out, and what is said of it.
+fn contradictions(signed: &Signed) -> [(Signed, Refusal); 4] {
+    let other = |size, root| Signed { origin: signed.origin.clone(), size, root };
+    [
+        (other(signed.size + 100, signed.root), Refusal::Behind),
+        (other(signed.size - 1, signed.root), Refusal::Forked),
+        (other(signed.size, Digest::from_bytes([1; 32])), Refusal::Forked),
+        (Signed { origin: "example.org/log/elsewhere/shop".to_owned(), ..signed.clone() }, Refusal::Renamed),
+    ]
+}
+
 /// The guard has seen more than the database, or something else: then nothing is signed, and it says so.
 #[tokio::test]
 async fn a_backup_that_was_put_back_and_a_second_signer_are_refused() {
@@ -210,29 +225,54 @@ async fn a_backup_that_was_put_back_and_a_second_signer_are_refused() {
     talk(&house, 0, 6).await;
     let guard = Arc::new(Memory::default());
     log(&house, &house.store, &guard).sequence_once().await.unwrap();
-    let origin = signer().origin(&house.tenant);
-    let signed = guard.latest(&origin).unwrap().unwrap();
-    let checkpoint = house.store.checkpoint(&house.tenant.tenant_id).await.unwrap();
-    let cases = [
-        (Signed { size: signed.size + 100, root: signed.root }, Refusal::Behind),
-        (Signed { size: signed.size - 1, root: signed.root }, Refusal::Forked),
-        (Signed { size: signed.size, root: Digest::from_bytes([1; 32]) }, Refusal::Forked),
-    ];
-    for (n, (elsewhere, why)) in (0..).zip(cases) {
-        guard.0.lock().unwrap().insert(origin.clone(), elsewhere);
+    let tenant_id = &house.tenant.tenant_id;
+    let signed = guard.latest(tenant_id).unwrap().unwrap();
+    let checkpoint = house.store.checkpoint(tenant_id).await.unwrap();
+    for (n, (elsewhere, why)) in (0..).zip(contradictions(&signed)) {
+        guard.0.lock().unwrap().insert(tenant_id.clone(), elsewhere.clone());
         talk(&house, 10 + n * 10, 1).await;
         let log = log(&house, &house.store, &guard);
         log.sequence_once().await.unwrap();
         assert_eq!(log.refused().values().copied().collect::<Vec<_>>(), [why]);
-        assert_eq!(guard.latest(&origin).unwrap(), Some(elsewhere), "it did not move");
-        assert_eq!(house.store.checkpoint(&house.tenant.tenant_id).await.unwrap(), checkpoint, "nothing was signed");
+        assert_eq!(guard.latest(tenant_id).unwrap(), Some(elsewhere), "it did not move");
+        assert_eq!(house.store.checkpoint(tenant_id).await.unwrap(), checkpoint, "nothing was signed");
     }
     // What was wrong has been put right.
-    guard.0.lock().unwrap().insert(origin, signed);
+    guard.0.lock().unwrap().insert(tenant_id.clone(), signed);
     let log = log(&house, &house.store, &guard);
     log.sequence_once().await.unwrap();
     assert!(log.refused().is_empty());
     every_entry_is_proven(&house).await;
+}
+
+/// The same shows before anything is written to the database that was put back.
+#[tokio::test]
+async fn a_backup_that_was_put_back_shows_before_it_grows() {
+    let house = House::new().await;
+    talk(&house, 0, 6).await;
+    let guard = Arc::new(Memory::default());
+    let log = log(&house, &house.store, &guard);
+    assert!(!log.guard_has_forgotten().await.unwrap(), "nothing was signed yet");
+    log.sequence_once().await.unwrap();
+    let tenant_id = &house.tenant.tenant_id;
+    let signed = guard.latest(tenant_id).unwrap().unwrap();
+    for (elsewhere, why) in contradictions(&signed) {
+        guard.0.lock().unwrap().insert(tenant_id.clone(), elsewhere);
+        log.compare_with_guard().await.unwrap();
+        assert_eq!(log.refused(), BTreeMap::from([(tenant_id.clone(), why)]));
+    }
+    guard.0.lock().unwrap().insert(tenant_id.clone(), signed.clone());
+    log.compare_with_guard().await.unwrap();
+    assert!(log.refused().is_empty(), "what was wrong has been put right");
+
+    // The backup is older than the tenant.
+    let gone = TenantId::new("gone".to_owned()).unwrap();
+    guard.0.lock().unwrap().insert(gone.clone(), signed);
+    log.compare_with_guard().await.unwrap();
+    assert_eq!(log.refused(), BTreeMap::from([(gone, Refusal::Behind)]));
+
+    guard.0.lock().unwrap().clear();
+    assert!(log.guard_has_forgotten().await.unwrap());
 }
 
 /// Every way of changing the tree behind the program's back is found by verification, and none is built upon.

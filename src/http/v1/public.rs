@@ -79,15 +79,20 @@ async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
     }
     // Stale rules are rules: who waits for news goes on deciding by what everybody was told before.
     let ready = storage == "ok" && packs > 0;
+    let refused = log.refused();
+    let mut reasons: Vec<&str> = refused.values().map(|refusal| refusal.as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
     let body = json!({
         "status": if ready { "ready" } else { "not_ready" },
         "storage": storage,
         "policy_packs": packs,
         "policies": rules,
         "queued": app.service.queued(),
-        "rollback_protection": log.protection(),
+        "rollback_protection": log.protection().as_str(),
         "clock": if app.service.clock_behind().is_some() { "behind" } else { "ok" },
-        "log": if log.refused().is_empty() { "ok" } else { "refuses_to_sign" },
+        "log": if reasons.is_empty() { "ok" } else { "refuses_to_sign" },
+        "log_reasons": reasons,
     });
     Reply::new(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &body)
 }

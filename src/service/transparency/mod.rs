@@ -9,11 +9,12 @@ mod guard;
 mod proofs;
 mod sequencing;
 mod signing;
+mod watching;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use guard::{Guard, GuardError, NoGuard, Signed};
+pub use guard::{Guard, GuardError, NoGuard, Protection, Signed};
 pub(super) use proofs::broken;
 pub use proofs::{CheckpointShown, ConsistencyShown, InclusionShown};
 pub use signing::Signer;
@@ -33,6 +34,22 @@ pub enum Refusal {
     /// The tree does not contain the one that was signed: two databases sign with one key.
     #[error("the database holds another history than the one that was signed: two signers use one key")]
     Forked,
+    /// The log was signed under another name: the tenant's environment, which stands in the name, was changed in the
+    /// database.
+    #[error("the log was signed under another name: the tenant's environment was changed in the database")]
+    Renamed,
+}
+
+impl Refusal {
+    /// Its name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Behind => "behind",
+            Self::Forked => "forked",
+            Self::Renamed => "renamed",
+        }
+    }
 }
 
 /// Why a round ended early. It is tried again.
@@ -79,10 +96,10 @@ impl Transparency {
         Self { store, clock, signer, guard, refused: Mutex::default(), last: Mutex::default() }
     }
 
-    /// What keeps a restored backup from being signed: `file` or `none`.
+    /// What keeps a restored backup from being signed.
     #[must_use]
-    pub fn protection(&self) -> &'static str {
-        self.guard.kind()
+    pub fn protection(&self) -> Protection {
+        self.guard.protection()
     }
 
     /// Tenants whose checkpoints are not signed, and why.

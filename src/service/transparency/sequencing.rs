@@ -3,11 +3,11 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use super::{LogError, Refusal, Signed, Transparency};
+use super::{LogError, Signed, Transparency};
 use crate::domain::id::TenantId;
 use crate::evidence::checkpoint::Checkpoint;
-use crate::evidence::tree::{Growing, TileSet, right_edge, root};
-use crate::storage::{Growth, StoredCheckpoint, Tenant, TreeHead};
+use crate::evidence::tree::{Growing, right_edge};
+use crate::storage::{Growth, StoredCheckpoint, Tenant};
 
 /// Entries appended in one step.
 const BATCH: u32 = 1_024;
@@ -106,19 +106,14 @@ impl Transparency {
         }
         let origin = signer.origin(tenant);
         let keys = signer.keys(&origin)?;
-        let name = origin.clone();
-        let known = self.guarded(move |guard| guard.latest(&name)).await?;
-        let refusal = match known {
-            Some(known) => self.contradicts(&tenant.tenant_id, &head, known).await?,
+        let known = self.last_signed(&tenant.tenant_id).await?;
+        let refusal = match &known {
+            Some(known) => self.contradicts(tenant, Some(&head), known).await?,
             None => None,
         };
         self.note(&tenant.tenant_id, refusal);
-        let now = Signed { size: head.size, root: head.root };
-        // Whoever moves the guard signs; the other one looks again in the next round.
-        let name = origin.clone();
-        if refusal.is_some()
-            || known != Some(now) && !self.guarded(move |guard| guard.advance(&name, known, now)).await?
-        {
+        let now = Signed { origin: origin.clone(), size: head.size, root: head.root };
+        if refusal.is_some() || known.as_ref() != Some(&now) && !self.move_guard(tenant, known, now).await? {
             return Ok(());
         }
         let note = Checkpoint::new(&origin, head.size, head.root)?.sign(&keys)?;
@@ -128,23 +123,10 @@ impl Transparency {
         Ok(())
     }
 
-    /// Whether the tree is another history than what was signed before. What was signed must be its beginning.
-    async fn contradicts(
-        &self,
-        tenant_id: &TenantId,
-        head: &TreeHead,
-        known: Signed,
-    ) -> Result<Option<Refusal>, LogError> {
-        if known.size > head.size {
-            return Ok(Some(Refusal::Behind));
-        }
-        let then = if known.size == head.size {
-            head.root
-        } else {
-            let tiles = self.store.tiles(tenant_id, &right_edge(known.size)).await?;
-            root(known.size, &tiles.into_iter().collect::<TileSet>())?
-        };
-        Ok((then != known.root).then_some(Refusal::Forked))
+    /// Whoever moves the guard signs; the other one looks again in the next round.
+    async fn move_guard(&self, tenant: &Tenant, from: Option<Signed>, to: Signed) -> Result<bool, LogError> {
+        let tenant_id = tenant.tenant_id.clone();
+        Ok(self.guarded(move |guard| guard.advance(&tenant_id, from.as_ref(), &to)).await?)
     }
 
     /// Appends and signs while it holds the lease, until it is told to stop.

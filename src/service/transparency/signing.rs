@@ -23,6 +23,17 @@ impl Signer {
         Self { prefix, seeds }
     }
 
+    /// How the name of every log begins.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// What tells the keys apart under whatever name they sign, the newest first.
+    pub fn fingerprints(&self) -> Result<Vec<String>, NoteError> {
+        Ok(self.verifiers(&self.prefix)?.iter().map(VerifierKey::fingerprint).collect())
+    }
+
     /// The name of a tenant's log.
     #[must_use]
     pub fn origin(&self, tenant: &Tenant) -> String {

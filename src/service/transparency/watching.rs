@@ -1,0 +1,90 @@
+//! Holding the database against what the guard remembers, also while nothing is written.
+
+use std::time::Duration;
+
+use super::{LogError, Refusal, Signed, Transparency};
+use crate::domain::id::TenantId;
+use crate::evidence::tree::{TileSet, right_edge, root};
+use crate::storage::{Tenant, TreeHead};
+
+/// Between two rounds. The first is at the start of the server.
+const PAUSE: Duration = Duration::from_secs(30);
+
+impl Transparency {
+    /// Compares every log that the guard remembers with the database, and says which are not signed any more. So a
+    /// restored backup shows in readiness before anything is written to it.
+    pub async fn compare_with_guard(&self) -> Result<(), LogError> {
+        if self.signer.is_none() {
+            return Ok(());
+        }
+        for (tenant_id, known) in self.guarded(|guard| guard.remembered()).await? {
+            let refusal = match self.store.tenant(&tenant_id).await? {
+                Some(tenant) => {
+                    let head = self.store.tree(&tenant_id).await?;
+                    self.contradicts(&tenant, head.as_ref(), &known).await?
+                }
+                None => Some(Refusal::Behind),
+            };
+            self.note(&tenant_id, refusal);
+        }
+        Ok(())
+    }
+
+    /// Whether checkpoints were signed of which the guard knows nothing: it was lost, or it is a new one.
+    pub async fn guard_has_forgotten(&self) -> Result<bool, LogError> {
+        if self.signer.is_none() || !self.guarded(|guard| guard.remembered()).await?.is_empty() {
+            return Ok(false);
+        }
+        for tenant in self.store.tenants().await? {
+            if self.store.checkpoint(&tenant.tenant_id).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Compares again and again, until it is told to stop.
+    pub async fn watch_until(&self, stopped: impl Future<Output = ()>) {
+        tokio::select! {
+            () = self.watch() => {}
+            () = stopped => {}
+        }
+    }
+
+    async fn watch(&self) {
+        let mut ticks = tokio::time::interval(PAUSE);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if let Err(error) = self.compare_with_guard().await {
+                tracing::warn!(log.error = %error, "the log was not compared with what was signed");
+            }
+        }
+    }
+
+    /// What was signed last of a tenant's log, as the guard remembers it.
+    pub(super) async fn last_signed(&self, tenant_id: &TenantId) -> Result<Option<Signed>, LogError> {
+        let tenant_id = tenant_id.clone();
+        Ok(self.guarded(move |guard| guard.latest(&tenant_id)).await?)
+    }
+
+    /// Whether the tree is another history than what was signed before. What was signed must be its beginning.
+    pub(super) async fn contradicts(
+        &self,
+        tenant: &Tenant,
+        head: Option<&TreeHead>,
+        known: &Signed,
+    ) -> Result<Option<Refusal>, LogError> {
+        if self.signer.as_ref().is_some_and(|signer| signer.origin(tenant) != known.origin) {
+            return Ok(Some(Refusal::Renamed));
+        }
+        let Some(head) = head.filter(|head| head.size >= known.size) else { return Ok(Some(Refusal::Behind)) };
+        let then = if known.size == head.size {
+            head.root
+        } else {
+            let tiles = self.store.tiles(&tenant.tenant_id, &right_edge(known.size)).await?;
+            root(known.size, &tiles.into_iter().collect::<TileSet>())?
+        };
+        Ok((then != known.root).then_some(Refusal::Forked))
+    }
+}

@@ -141,6 +141,10 @@ pub struct PostgresOptions {
     #[arg(long, env = "CSCP_POSTGRES_UNSAFE_DURABILITY", global = true)]
     pub postgres_unsafe_durability: bool,
 
+    /// Refuse a server whose commits wait for no standby, also when that changes while this one runs
+    #[arg(long, env = "CSCP_POSTGRES_REQUIRE_STANDBY", global = true)]
+    pub postgres_require_standby: bool,
+
     /// Let the database keep tenants apart as well (see migrate --row-security)
     #[arg(long, env = "CSCP_POSTGRES_ROW_SECURITY", global = true)]
     pub postgres_row_security: bool,

@@ -8,24 +8,32 @@ use clap::{Args, ValueEnum};
 use tokio::task::JoinHandle;
 
 use super::Failure;
-use crate::config::{DatabaseUrl, PostgresUrl, Settings};
+use crate::config::{DatabaseUrl, PostgresUrl, Settings, state_folder};
 use crate::domain::policy::PolicyError;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Clock;
 use crate::service::retention::Retention;
 use crate::service::{PolicyFailure, PolicyWatch, Service};
-use crate::storage::Store;
 use crate::storage::committer::{Committer, Limits, RulesInForce};
 use crate::storage::postgres::{PostgresSettings, PostgresStore};
 use crate::storage::sqlite::SqliteStore;
+use crate::storage::{Store, Timelines};
 use crate::system::{SystemClock, SystemEntropy};
+use crate::vault::FileTimelines;
 
 /// Opens the database. Where it is a file, the folder and the file are created if they are missing.
 pub(super) async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
+    store_remembered_in(settings, None).await
+}
+
+/// The same for a server that was told where to remember what must not be restored with the database.
+pub(super) async fn store_remembered_in(settings: &Settings, memory: Option<&Path>) -> Result<Arc<dyn Store>, Failure> {
     match &settings.database {
         DatabaseUrl::Sqlite(path) => file(path).await,
         DatabaseUrl::Postgres(url) => {
-            let opened = PostgresStore::open(postgres(url, settings)).await;
+            let mut chosen = postgres(url, settings);
+            chosen.timelines = timelines(memory);
+            let opened = PostgresStore::open(chosen).await;
             Ok(Arc::new(opened.map_err(|error| Failure::new(format!("{url} cannot be opened: {error}")))?))
         }
     }
@@ -48,9 +56,21 @@ fn postgres(url: &PostgresUrl, settings: &Settings) -> PostgresSettings {
     chosen.readers = options.postgres_readers;
     chosen.pooler = options.postgres_pooler;
     chosen.unsafe_durability = options.postgres_unsafe_durability;
+    chosen.require_standby = options.postgres_require_standby;
     chosen.row_security = options.postgres_row_security;
     chosen.migrate = !options.no_migrate;
     chosen
+}
+
+/// What was seen of database servers before: in the folder that was named, or where programs of this user remember things.
+fn timelines(memory: Option<&Path>) -> Option<Arc<dyn Timelines>> {
+    let folder = memory.map(Path::to_owned).or_else(|| state_folder().map(|folder| folder.join("cscp")))?;
+    let opened = FileTimelines::open(folder.join("timelines"));
+    let opened = opened.inspect_err(|error| {
+        let what = "it is not remembered from one start to the next which server of the database was promoted last";
+        tracing::warn!(postgres.error = %error, "{what}");
+    });
+    opened.ok().map(|opened| Arc::new(opened) as Arc<dyn Timelines>)
 }
 
 async fn file(path: &Path) -> Result<Arc<dyn Store>, Failure> {

@@ -30,7 +30,7 @@ const WATCH: Duration = Duration::from_secs(1);
 /// Runs until SIGINT or SIGTERM, then finishes what was accepted.
 pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<ExitCode, Failure> {
     let folder = open::folder(settings)?;
-    let store = open::store(settings).await?;
+    let store = open::store_remembered_in(settings, serve.log_guard.as_deref()).await?;
     let listener = bind(serve.listen).await?;
     let address = listener.local_addr().map_err(Failure::new)?;
     let (policies, rules) = match folder {

@@ -18,6 +18,7 @@ mod rows;
 mod space;
 pub mod sqlite;
 mod subject;
+mod timelines;
 mod transaction;
 mod tree;
 
@@ -36,6 +37,7 @@ pub use request::{Answered, Refused};
 pub use retention::{Aged, AgedQuery, AgedRecords, CapturedFrame, WholeContext};
 pub use space::{FactQuery, SpaceRow, SpaceRowKind};
 pub use subject::{ErasureRow, Found, Held, HoldRow, HoldTerms, Kept, Place, Searched, SubjectStore, Table};
+pub use timelines::Timelines;
 pub use transaction::{Claim, Loaded, Locking, Row, SpaceWant, Transaction, Want, Writes};
 pub use tree::{Growth, Placed, StoredCheckpoint, TreeHead, TreeStore, Waiting};
 

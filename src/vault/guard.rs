@@ -1,12 +1,12 @@
 //! A guard in a folder: one small file for each log, which is replaced as a whole.
 
-use std::fs::{DirBuilder, File};
-use std::io::{ErrorKind, Write as _};
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::sync_folder;
+use super::{create_private, replace};
 use crate::domain::id::TenantId;
 use crate::evidence::checkpoint::Checkpoint;
 use crate::service::transparency::{Guard, GuardError, Protection, Signed};
@@ -79,16 +79,6 @@ impl FileGuard {
         }
         Ok(found)
     }
-
-    /// The new text is durable under another name before it takes the place of the old one.
-    fn write(path: &Path, text: &str) -> std::io::Result<()> {
-        let fresh = path.with_extension("next");
-        let mut file = File::create(&fresh)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, path)?;
-        sync_folder(path)
-    }
 }
 
 impl Guard for FileGuard {
@@ -138,7 +128,7 @@ impl Guard for FileGuard {
             Checkpoint::new(&to.origin, to.size, to.root).map_err(|error| GuardError(error.to_string()))?;
         let text = format!("{tenant_id}\n{}", checkpoint.body());
         for folder in self.subfolders() {
-            Self::write(&folder.join(self.name(tenant_id)), &text).map_err(failed)?;
+            replace(&folder.join(self.name(tenant_id)), &text).map_err(failed)?;
         }
         Ok(true)
     }
@@ -170,15 +160,6 @@ fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     };
     let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
     Ok(paths?.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == ENDING)).collect())
-}
-
-/// Makes a folder that only its owner may look into.
-fn create_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "passed to map_err")]

@@ -11,6 +11,7 @@ mod erasing;
 mod fence;
 mod harness;
 mod identity;
+mod judged;
 #[path = "../postgres/kill.rs"]
 mod kill;
 #[path = "../postgres/leg.rs"]

@@ -19,7 +19,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     // Time and ids are handed to a use case: it may not fetch them.
     ("service", &["domain", "state_layer", "evidence", "storage", "packs", "config", "telemetry"]),
     // Files on this host: it keeps what the log's guard has to remember.
-    ("vault", &["domain", "evidence", "service"]),
+    ("vault", &["domain", "evidence", "service", "storage"]),
     ("http", BELOW_THE_EDGE),
     // The console's pages use the extractors and problems of the API.
     (

@@ -6,8 +6,10 @@ mod columns;
 mod control;
 mod disposal;
 mod fence;
+mod hosts;
 mod identity;
 mod json;
+mod judge;
 mod live;
 mod load;
 mod lock;
@@ -32,10 +34,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::PgPoolOptions;
 use sqlx::{Connection as _, PgConnection, PgPool};
-use tokio::time::timeout;
 
+use self::hosts::Hosts;
+use self::judge::Judge;
 use self::rows::failed;
 use self::session::{Desk, EVERYBODY};
 use self::transaction::PostgresTransaction;
@@ -86,33 +89,34 @@ impl std::fmt::Debug for PostgresStore {
 impl PostgresStore {
     /// Opens a database: judges the server, brings the schema up to date if that is wanted, and connects.
     pub async fn open(settings: PostgresSettings) -> Result<Self, StorageError> {
-        let options = settings.connect_options()?;
-        let mut connection = connect(&options).await?;
-        preflight::check(&mut connection, &settings).await?;
+        let judge = Arc::new(Judge::new(&settings));
+        let hosts = Arc::new(Hosts::new(settings.connect_options()?, Arc::clone(&judge)));
+        let mut connection = hosts.primary().await?;
         schema::bring_up_to_date(&mut connection, settings.migrate).await?;
         fence::check(&mut connection, settings.row_security).await?;
         connection.close().await.map_err(failed)?;
-        let desk = |pool: PgPool| Desk { pool, named: !settings.pooler, fenced: settings.row_security };
-        // Without limits of age the driver starts no task that looks for old connections: that task can spin for ever when
-        // a connection is returned while it counts (sqlx issue 3645). A connection that broke is found when it is used.
-        let pool = |most: u32| {
-            let ageless = PgPoolOptions::new().max_lifetime(None).idle_timeout(None);
-            ageless.acquire_timeout(ACQUIRE).max_connections(most.max(1))
-        };
         let at_once = settings.writers.max(1);
         // Whether a connection still works shows when the transaction begins; asking before would cost a round trip.
-        let of_writers = if settings.pooler { options.clone() } else { session::with_rules(options.clone()) };
-        let writers = pool(at_once + SPARE).test_before_acquire(false).connect_lazy_with(of_writers);
+        let of_writers = if settings.pooler { |options| options } else { session::with_rules };
+        let writers = pool(at_once + SPARE, &hosts, &judge).test_before_acquire(false);
+        let writers = writers.connect_lazy_with(of_writers(hosts.options()));
         // Better no start than a server that finds out with its first message that it cannot write.
-        drop(writers.acquire().await.map_err(failed)?);
-        let readers = pool(settings.readers).connect_lazy_with(options);
+        drop(writers.acquire().await.map_err(|error| judge.explain(error))?);
+        let readers = pool(settings.readers, &hosts, &judge).connect_lazy_with(hosts.options());
+        hosts.lead(vec![(writers.clone(), of_writers), (readers.clone(), |options| options)]);
+        let desk = |pool: PgPool| Desk {
+            pool,
+            hosts: Arc::clone(&hosts),
+            judge: Arc::clone(&judge),
+            named: !settings.pooler,
+            fenced: settings.row_security,
+        };
         Ok(Self { writers: desk(writers), rest: desk(readers), at_once, clock: settings.clock.clone() })
     }
 
     /// Brings the schema up to date and does nothing else.
     pub async fn bring_up_to_date(settings: &PostgresSettings) -> Result<(), StorageError> {
-        let mut connection = connect(&settings.connect_options()?).await?;
-        preflight::check(&mut connection, settings).await?;
+        let mut connection = primary(settings).await?;
         schema::bring_up_to_date(&mut connection, true).await?;
         connection.close().await.map_err(failed)
     }
@@ -120,17 +124,37 @@ impl PostgresStore {
     /// Lets the database keep tenants apart by itself, as a second fence, or stops it. Needs the owner of the tables
     /// and the newest schema.
     pub async fn set_row_security(settings: &PostgresSettings, on: bool) -> Result<(), StorageError> {
-        let mut connection = connect(&settings.connect_options()?).await?;
+        let mut connection = primary(settings).await?;
         fence::set(&mut connection, on).await?;
         connection.close().await.map_err(failed)
     }
 }
 
-async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StorageError> {
-    match timeout(ACQUIRE, PgConnection::connect_with(options)).await {
-        Ok(connected) => connected.map_err(failed),
-        Err(_) => Err(StorageError::Unavailable("no connection was made in time".to_owned())),
-    }
+/// A connection to the server of the address that takes writes.
+async fn primary(settings: &PostgresSettings) -> Result<PgConnection, StorageError> {
+    Hosts::new(settings.connect_options()?, Arc::new(Judge::new(settings))).primary().await
+}
+
+/// Connections that lead to the server that takes writes, each judged before it is used.
+fn pool(most: u32, hosts: &Arc<Hosts>, judge: &Arc<Judge>) -> PgPoolOptions {
+    // Without limits of age the driver starts no task that looks for old connections: that task can spin for ever when
+    // a connection is returned while it counts (sqlx issue 3645). A connection that broke is found when it is used.
+    let ageless = PgPoolOptions::new().max_lifetime(None).idle_timeout(None);
+    let (hosts, judge) = (Arc::clone(hosts), Arc::clone(judge));
+    ageless
+        .acquire_timeout(ACQUIRE)
+        .max_connections(most.max(1))
+        .before_acquire(move |_, connection| {
+            let current = hosts.is_current(connection.age);
+            Box::pin(async move { Ok(current) })
+        })
+        .after_connect(move |connection, _| {
+            let judge = Arc::clone(&judge);
+            Box::pin(async move {
+                let judged = judge.check(connection).await;
+                judged.map(drop).map_err(|error| sqlx::Error::Configuration(error.into()))
+            })
+        })
 }
 
 #[async_trait]
@@ -145,7 +169,7 @@ impl Store for PostgresStore {
             begun = self.writers.begin().await;
         }
         let session = begun.map_err(|not_begun| not_begun.error)?;
-        Ok(Box::new(PostgresTransaction::new(session, self.writers.fenced, self.clock.clone())))
+        Ok(Box::new(PostgresTransaction::new(session, &self.writers, self.clock.clone())))
     }
 
     fn writers(&self) -> usize {

@@ -1,9 +1,9 @@
-//! What is asked of a server before anything is entrusted to it. Every refusal says what to do.
+//! What is demanded of a server before anything is entrusted to it. Every refusal says what to do.
 
+use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row as _};
 
 use super::rows::failed;
-use super::settings::PostgresSettings;
 use crate::storage::StorageError;
 
 /// The oldest version that works: 14.0.
@@ -12,45 +12,131 @@ const OLDEST: i64 = 140_000;
 /// (CVE-2026-120154).
 const MENDED: [(i64, i64); 5] = [(18, 7), (17, 12), (16, 16), (15, 20), (14, 25)];
 
-const FACTS: &str = "-- postgres: preflight.facts
-    SELECT current_setting('server_version_num')::int8 AS version, pg_is_in_recovery() AS replica,
-           current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
-           current_setting('synchronous_commit') AS synchronous_commit,
-           current_setting('synchronous_standby_names') AS standbys,
-           current_setting('server_encoding') AS encoding";
+/// What a server says of itself that may change while it runs.
+macro_rules! standing {
+    () => {
+        "pg_is_in_recovery() AS replica, current_setting('fsync') AS fsync,
+         current_setting('full_page_writes') AS full_page_writes,
+         current_setting('synchronous_commit') AS synchronous_commit,
+         current_setting('synchronous_standby_names') AS standbys"
+    };
+}
+pub(super) use standing;
 
-/// What a server says about itself.
+/// The number of the timeline that a server writes, which each promotion raises; 0 on a replica, which writes none.
+macro_rules! timeline {
+    () => {
+        "CASE WHEN pg_is_in_recovery() THEN 0::int8
+              ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int8 END AS timeline"
+    };
+}
+pub(super) use timeline;
+
+const FACTS: &str = concat!(
+    "-- postgres: preflight.facts
+    SELECT current_setting('server_version_num')::int8 AS version, current_setting('server_encoding') AS encoding, ",
+    standing!()
+);
+
+/// What is demanded of a server beyond what is demanded of all.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Demands {
+    /// Whether one that may forget what it acknowledged is good enough.
+    pub(super) unsafe_durability: bool,
+    /// Whether its commits have to wait for a standby.
+    pub(super) standby: bool,
+}
+
+/// Why nothing is entrusted to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    /// A word for it, for metrics.
+    pub(super) kind: &'static str,
+    /// What to do.
+    pub(super) advice: String,
+}
+
+impl Refusal {
+    pub(super) fn new(kind: &'static str, advice: impl Into<String>) -> Self {
+        Self { kind, advice: advice.into() }
+    }
+}
+
+/// What of a server may change while it runs: an administrator reloads its settings, or a pooler leads to another one.
 #[derive(Debug, Clone)]
-struct Facts {
-    version: i64,
+pub(super) struct Standing {
     replica: bool,
     fsync: String,
     full_page_writes: String,
     synchronous_commit: String,
     standbys: String,
-    encoding: String,
 }
 
-/// Refuses a server that cannot do what is promised in its name.
-pub(super) async fn check(connection: &mut PgConnection, settings: &PostgresSettings) -> Result<(), StorageError> {
-    let row = sqlx::raw_sql(FACTS).fetch_one(connection).await.map_err(failed)?;
-    let text = |column: &str| row.try_get::<String, _>(column).map_err(failed);
-    let facts = Facts {
-        version: row.try_get("version").map_err(failed)?,
-        replica: row.try_get("replica").map_err(failed)?,
-        fsync: text("fsync")?,
-        full_page_writes: text("full_page_writes")?,
-        synchronous_commit: text("synchronous_commit")?,
-        standbys: text("standbys")?,
-        encoding: text("encoding")?,
-    };
-    if let Some(advice) = facts.advice() {
-        tracing::warn!(postgres.advice = %advice, "the database server should be updated");
+impl Standing {
+    /// Reads the columns that [`standing`] names.
+    pub(super) fn of(row: &PgRow) -> Result<Self, StorageError> {
+        let text = |column: &str| row.try_get::<String, _>(column).map_err(failed);
+        Ok(Self {
+            replica: row.try_get("replica").map_err(failed)?,
+            fsync: text("fsync")?,
+            full_page_writes: text("full_page_writes")?,
+            synchronous_commit: text("synchronous_commit")?,
+            standbys: text("standbys")?,
+        })
     }
-    match facts.refusal(settings.unsafe_durability) {
-        Some(why) => Err(StorageError::Unavailable(why)),
-        None => Ok(()),
+
+    /// Whether a commit waits for a standby.
+    pub(super) fn is_synchronous(&self) -> bool {
+        !self.standbys.is_empty() && !matches!(self.synchronous_commit.as_str(), "off" | "local")
     }
+
+    /// Why nothing is entrusted to it, if so.
+    pub(super) fn refusal(&self, demands: Demands) -> Option<Refusal> {
+        if self.replica {
+            return Some(Refusal::new(
+                "replica",
+                "this server is a replica, and nothing may be decided from one: give the address of the primary",
+            ));
+        }
+        if demands.standby && !self.is_synchronous() {
+            return Some(Refusal::new(
+                "standby",
+                "no standby has to confirm a commit, and --postgres-require-standby was given: name standbys in \
+                 synchronous_standby_names",
+            ));
+        }
+        let lax = self.lax().filter(|_| !demands.unsafe_durability)?;
+        let advice = format!(
+            "{lax}, so that what was acknowledged could be lost: set it back, or start with --postgres-unsafe-durability \
+             where that does not matter"
+        );
+        Some(Refusal::new("durability", advice))
+    }
+
+    /// The setting by which it may forget what it acknowledged.
+    fn lax(&self) -> Option<&'static str> {
+        if self.fsync != "on" {
+            return Some("fsync is off");
+        }
+        if self.full_page_writes != "on" {
+            return Some("full_page_writes is off");
+        }
+        match self.synchronous_commit.as_str() {
+            "off" => Some("synchronous_commit is off"),
+            "local" if !self.standbys.is_empty() => {
+                Some("synchronous_commit is local although there are synchronous standbys")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a server says about itself.
+#[derive(Debug, Clone)]
+pub(super) struct Facts {
+    version: i64,
+    encoding: String,
+    pub(super) standing: Standing,
 }
 
 impl Facts {
@@ -58,47 +144,32 @@ impl Facts {
         (self.version / 10_000, self.version % 10_000)
     }
 
-    /// Why nothing is entrusted to it, if so.
-    fn refusal(&self, unsafe_durability: bool) -> Option<String> {
-        if self.version < OLDEST {
-            let (major, minor) = self.number();
-            return Some(format!("PostgreSQL {major}.{minor} is too old: 14 is the oldest that works"));
-        }
-        if self.replica {
-            return Some(
-                "this server is a replica, and nothing may be decided from one: give the address of the primary"
-                    .to_owned(),
-            );
-        }
-        if self.encoding != "UTF8" {
-            return Some("the database's encoding is not UTF8: create one with ENCODING 'UTF8'".to_owned());
-        }
-        let lax = self.lax().filter(|_| !unsafe_durability)?;
-        Some(format!(
-            "{lax}, so that what was acknowledged could be lost: set it back, or start with \
-             --postgres-unsafe-durability where that does not matter"
-        ))
+    /// Asks a server.
+    pub(super) async fn of(connection: &mut PgConnection) -> Result<Self, StorageError> {
+        let row = sqlx::raw_sql(FACTS).fetch_one(connection).await.map_err(failed)?;
+        Ok(Self {
+            version: row.try_get("version").map_err(failed)?,
+            encoding: row.try_get("encoding").map_err(failed)?,
+            standing: Standing::of(&row)?,
+        })
     }
 
-    /// The setting by which it may forget what it acknowledged.
-    fn lax(&self) -> Option<String> {
-        if self.fsync != "on" {
-            return Some("fsync is off".to_owned());
+    /// Why nothing is entrusted to it, if so.
+    pub(super) fn refusal(&self, demands: Demands) -> Option<Refusal> {
+        if self.version < OLDEST {
+            let (major, minor) = self.number();
+            let advice = format!("PostgreSQL {major}.{minor} is too old: 14 is the oldest that works");
+            return Some(Refusal::new("version", advice));
         }
-        if self.full_page_writes != "on" {
-            return Some("full_page_writes is off".to_owned());
+        if self.encoding != "UTF8" {
+            let advice = "the database's encoding is not UTF8: create one with ENCODING 'UTF8'";
+            return Some(Refusal::new("encoding", advice));
         }
-        match self.synchronous_commit.as_str() {
-            "off" => Some("synchronous_commit is off".to_owned()),
-            "local" if !self.standbys.is_empty() => {
-                Some("synchronous_commit is local although there are synchronous standbys".to_owned())
-            }
-            _ => None,
-        }
+        self.standing.refusal(demands)
     }
 
     /// What would be better, if anything.
-    fn advice(&self) -> Option<String> {
+    pub(super) fn advice(&self) -> Option<String> {
         let (major, minor) = self.number();
         let (_, mended) = MENDED.iter().find(|(of, _)| *of == major)?;
         (minor < *mended).then(|| format!("PostgreSQL {major}.{minor} has known faults; {major}.{mended} mends them"))
@@ -109,42 +180,65 @@ impl Facts {
 mod tests {
     use super::*;
 
+    const LAX: Demands = Demands { unsafe_durability: true, standby: false };
+    const STRICT: Demands = Demands { unsafe_durability: false, standby: true };
+
     fn facts(change: impl FnOnce(&mut Facts)) -> Facts {
-        let mut facts = Facts {
-            version: 180_007,
+        let standing = Standing {
             replica: false,
             fsync: "on".to_owned(),
             full_page_writes: "on".to_owned(),
             synchronous_commit: "on".to_owned(),
             standbys: String::new(),
-            encoding: "UTF8".to_owned(),
         };
+        let mut facts = Facts { version: 180_007, encoding: "UTF8".to_owned(), standing };
         change(&mut facts);
         facts
+    }
+
+    fn kind(facts: &Facts, demands: Demands) -> Option<&'static str> {
+        facts.refusal(demands).map(|refusal| refusal.kind)
+    }
+
+    fn committing(how: &str, standbys: &str) -> Facts {
+        facts(|f| (f.standing.synchronous_commit, f.standing.standbys) = (how.to_owned(), standbys.to_owned()))
     }
 
     #[test]
     fn a_sound_server_is_taken_without_a_word() {
         let sound = facts(|_| {});
-        assert_eq!((sound.refusal(false), sound.advice()), (None, None));
-        assert_eq!(facts(|f| f.synchronous_commit = "remote_apply".to_owned()).refusal(false), None);
-        assert_eq!(facts(|f| f.synchronous_commit = "local".to_owned()).refusal(false), None);
-        assert_eq!(facts(|f| f.version = 140_000).refusal(false), None);
+        assert_eq!((sound.refusal(Demands::default()), sound.advice()), (None, None));
+        assert_eq!(kind(&committing("remote_apply", ""), Demands::default()), None);
+        assert_eq!(kind(&committing("local", ""), Demands::default()), None);
+        assert_eq!(kind(&facts(|f| f.version = 140_000), Demands::default()), None);
         assert_eq!(facts(|f| f.version = 190_000).advice(), None);
     }
 
     #[test]
     fn a_server_that_may_forget_is_refused_unless_told_so() {
-        let off = |set: fn(&mut Facts)| facts(set);
         let lax = [
-            off(|f| f.fsync = "off".to_owned()),
-            off(|f| f.full_page_writes = "off".to_owned()),
-            off(|f| f.synchronous_commit = "off".to_owned()),
-            off(|f| (f.synchronous_commit, f.standbys) = ("local".to_owned(), "a".to_owned())),
+            facts(|f| f.standing.fsync = "off".to_owned()),
+            facts(|f| f.standing.full_page_writes = "off".to_owned()),
+            committing("off", ""),
+            committing("local", "a"),
         ];
         for facts in lax {
-            assert!(facts.refusal(false).unwrap().contains("--postgres-unsafe-durability"), "{facts:?}");
-            assert_eq!(facts.refusal(true), None, "{facts:?}");
+            let refusal = facts.refusal(Demands::default()).unwrap();
+            assert!(refusal.advice.contains("--postgres-unsafe-durability"), "{facts:?}");
+            assert_eq!((refusal.kind, facts.refusal(LAX)), ("durability", None), "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn where_a_standby_is_demanded_commits_have_to_wait_for_one() {
+        let cases = [
+            ("on", "a", None),
+            ("remote_write", "a", None),
+            ("on", "", Some("standby")),
+            ("local", "a", Some("standby")),
+        ];
+        for (how, standbys, refused) in cases {
+            assert_eq!(kind(&committing(how, standbys), STRICT), refused, "{how} {standbys}");
         }
     }
 
@@ -152,10 +246,10 @@ mod tests {
     fn old_servers_replicas_and_other_encodings_are_refused_always() {
         for facts in [
             facts(|f| f.version = 130_020),
-            facts(|f| f.replica = true),
+            facts(|f| f.standing.replica = true),
             facts(|f| f.encoding = "SQL_ASCII".to_owned()),
         ] {
-            assert!(facts.refusal(true).is_some(), "{facts:?}");
+            assert!(facts.refusal(LAX).is_some(), "{facts:?}");
         }
         assert!(facts(|f| f.version = 150_018).advice().unwrap().contains("15.20"));
     }

@@ -1,6 +1,7 @@
 //! A connection at work: every statement has an end, and a connection in an unknown state is not used again.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
@@ -10,6 +11,8 @@ use sqlx::{AssertSqlSafe, PgPool, Postgres};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use super::hosts::Hosts;
+use super::judge::Judge;
 use super::rows::failed;
 use crate::storage::StorageError;
 
@@ -78,9 +81,9 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) async fn open(pool: &PgPool, named: bool) -> Result<Self, StorageError> {
-        let connection = pool.acquire().await.map_err(failed)?;
-        Ok(Self { connection: Some(connection), named, open: false, cut: false })
+    /// Has the connection closed when this is over: what it leads to is not to be used.
+    pub(super) fn give_up(&mut self) {
+        self.cut = true;
     }
 
     /// The rows that a statement returns.
@@ -184,6 +187,9 @@ pub(super) struct NotBegun {
 #[derive(Clone)]
 pub(super) struct Desk {
     pub(super) pool: PgPool,
+    /// Where the pool's connections lead.
+    pub(super) hosts: Arc<Hosts>,
+    pub(super) judge: Arc<Judge>,
     pub(super) named: bool,
     /// Whether the database keeps tenants apart by itself and has to be told for whom it is asked.
     pub(super) fenced: bool,
@@ -196,8 +202,13 @@ impl Desk {
         self.fenced || !self.named
     }
 
+    async fn open(&self) -> Result<Session, StorageError> {
+        let connection = self.hosts.reaching(self.pool.acquire()).await.map_err(|error| self.judge.explain(error))?;
+        Ok(Session { connection: Some(connection), named: self.named, open: false, cut: false })
+    }
+
     async fn start(&self, tenant: &str, begin: &'static str) -> Result<Session, StorageError> {
-        let mut session = Session::open(&self.pool, self.named).await?;
+        let mut session = self.open().await?;
         if self.wrapped() {
             session.begin(begin).await?;
         }
@@ -213,8 +224,7 @@ impl Desk {
 
     /// Begins a transaction of the write path.
     pub(super) async fn begin(&self) -> Result<Session, NotBegun> {
-        let opened = Session::open(&self.pool, self.named).await;
-        let mut session = opened.map_err(|error| NotBegun { error, stale: false })?;
+        let mut session = self.open().await.map_err(|error| NotBegun { error, stale: false })?;
         let begun = if self.named { session.begin(BEGIN).await } else { session.begin(begin_with_rules()).await };
         match begun {
             Ok(()) => Ok(session),
@@ -240,7 +250,7 @@ impl Desk {
 
     /// A transaction for a few statements of the house's own.
     pub(super) async fn small_transaction(&self) -> Result<Session, StorageError> {
-        let mut session = Session::open(&self.pool, self.named).await?;
+        let mut session = self.open().await?;
         session.begin(BEGIN_SMALL).await?;
         if self.fenced {
             session.enter(EVERYBODY).await?;

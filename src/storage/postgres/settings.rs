@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sqlx::postgres::PgConnectOptions;
 
 use crate::domain::time::Clock;
-use crate::storage::StorageError;
+use crate::storage::{StorageError, Timelines};
 
 /// What an address may say beside user, host, port and database. Anything else is refused: the driver would write it
 /// into the log together with its value, and start-up options do not survive a pooler.
@@ -26,11 +26,15 @@ const PARAMETERS: [&str; 11] = [
     "application_name",
 ];
 
+/// The most hosts in one address: all of them are asked at once.
+const MAX_HOSTS: usize = 8;
+
 /// How the database is reached and used.
 #[derive(Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct PostgresSettings {
-    /// Its address, `postgres://user:password@host:port/database?sslmode=…`. Never shown.
+    /// Its address, `postgres://user:password@host:port/database?sslmode=…`. Never shown. Several hosts, separated by
+    /// commas, are servers of one system, of which one is the primary.
     pub url: String,
     /// How many batches may be written at once.
     pub writers: u32,
@@ -40,6 +44,10 @@ pub struct PostgresSettings {
     pub pooler: bool,
     /// Whether a database that may forget what it acknowledged is good enough, as it is for tests.
     pub unsafe_durability: bool,
+    /// Whether only a server is good enough whose commits wait for a standby.
+    pub require_standby: bool,
+    /// What was seen of servers before; none if that is forgotten with the process.
+    pub timelines: Option<Arc<dyn Timelines>>,
     /// Whether the database itself keeps tenants apart, see [`super::PostgresStore::set_row_security`].
     pub row_security: bool,
     /// Whether a schema that is behind is brought up to date when the database is opened.
@@ -58,14 +66,16 @@ impl PostgresSettings {
             readers: 8,
             pooler: false,
             unsafe_durability: false,
+            require_standby: false,
+            timelines: None,
             row_security: false,
             migrate: true,
             clock: None,
         }
     }
 
-    /// What the driver needs to connect. An error repeats nothing of the address: it may hold a password.
-    pub(super) fn connect_options(&self) -> Result<PgConnectOptions, StorageError> {
+    /// What the driver needs to connect to each host. An error repeats nothing of the address: it may hold a password.
+    pub(super) fn connect_options(&self) -> Result<Vec<PgConnectOptions>, StorageError> {
         let refused = |what: &str| StorageError::Unavailable(format!("the address of the database {what}"));
         let (_, parameters) = self.url.split_once('?').unwrap_or((&self.url, ""));
         let names: BTreeSet<&str> =
@@ -73,12 +83,28 @@ impl PostgresSettings {
         if names.iter().any(|name| !PARAMETERS.contains(name)) {
             return Err(refused(&format!("has a parameter that is none of {}", PARAMETERS.join(", "))));
         }
-        let options = PgConnectOptions::from_str(&self.url).map_err(|_| refused("cannot be read"))?;
-        // A pooler refuses start-up parameters that it does not know; no column here is a float.
-        let options = options.extra_float_digits(None);
-        let has_name = options.get_application_name().is_some();
-        Ok(if has_name { options } else { options.application_name("cscp") })
+        let addresses = one_for_each_host(&self.url);
+        if addresses.len() > MAX_HOSTS {
+            return Err(refused(&format!("names more than {MAX_HOSTS} hosts")));
+        }
+        let read = addresses.iter().map(|address| {
+            let options = PgConnectOptions::from_str(address).map_err(|_| refused("cannot be read"))?;
+            // A pooler refuses start-up parameters that it does not know; no column here is a float.
+            let options = options.extra_float_digits(None);
+            let has_name = options.get_application_name().is_some();
+            Ok(if has_name { options } else { options.application_name("cscp") })
+        });
+        read.collect()
     }
+}
+
+/// The same address with each of its hosts alone: the driver takes one.
+fn one_for_each_host(url: &str) -> Vec<String> {
+    let Some((scheme, rest)) = url.split_once("://") else { return vec![url.to_owned()] };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
+    let at = if user.is_empty() { "" } else { "@" };
+    hosts.split(',').map(|host| format!("{scheme}://{user}{at}{host}{path}")).collect()
 }
 
 impl fmt::Debug for PostgresSettings {
@@ -88,6 +114,7 @@ impl fmt::Debug for PostgresSettings {
             .field("readers", &self.readers)
             .field("pooler", &self.pooler)
             .field("unsafe_durability", &self.unsafe_durability)
+            .field("require_standby", &self.require_standby)
             .field("row_security", &self.row_security)
             .field("migrate", &self.migrate)
             .finish_non_exhaustive()
@@ -106,12 +133,29 @@ mod tests {
     fn an_address_is_read_or_refused_without_repeating_it() {
         let settings = PostgresSettings::new("postgres://ana:secret@db.example:5433/cscp?sslmode=verify-full");
         let options = settings.connect_options().unwrap();
-        assert_eq!((options.get_host(), options.get_port()), ("db.example", 5433));
+        assert_eq!((options.len(), options[0].get_host(), options[0].get_port()), (1, "db.example", 5433));
         assert!(!format!("{settings:?}").contains("secret"));
         for url in
             ["postgres://ana:secret@db:port/x", "postgres://ana@db/x?pasword=secret", "postgres://db/x?options=secret"]
         {
             assert!(!error(url).contains("secret") && !error(url).contains("ana"), "{url}");
         }
+    }
+
+    #[test]
+    fn an_address_of_several_hosts_is_one_of_each() {
+        let hosts = |url: &str| -> Vec<(String, u16)> {
+            let options = PostgresSettings::new(url).connect_options().unwrap();
+            assert!(
+                options.iter().all(|one| one.get_username() == "ana" && one.get_database() == Some("cscp")),
+                "{url}"
+            );
+            options.iter().map(|one| (one.get_host().to_owned(), one.get_port())).collect()
+        };
+        let (a, b) = (("a".to_owned(), 5433), ("b".to_owned(), 5432));
+        assert_eq!(hosts("postgres://ana:se%2Ccret@a:5433,b/cscp?sslmode=require"), [a.clone(), b]);
+        assert_eq!(hosts("postgres://ana@a:5433,[::1]:7/cscp"), [a, ("[::1]".to_owned(), 7)]);
+        assert!(error(&format!("postgres://ana@{}/cscp", ["a"; 9].join(","))).contains("more than 8 hosts"));
+        assert!(!error("postgres://ana:secret@a,b:port/cscp").contains("secret"));
     }
 }

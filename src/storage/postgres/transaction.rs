@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::session::{Session, WAIT};
+use super::judge::Judge;
+use super::session::{Desk, Session, WAIT};
 use super::{clock, disposal, load, lock, spaces, subject, write};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
@@ -23,13 +24,14 @@ pub(super) struct PostgresTransaction {
     /// Whose it was told last.
     entered: Option<TenantId>,
     clock: Option<Arc<dyn Clock>>,
+    judge: Arc<Judge>,
     /// The present, once it was asked for.
     now: Option<Timestamp>,
 }
 
 impl PostgresTransaction {
-    pub(super) fn new(session: Session, fenced: bool, clock: Option<Arc<dyn Clock>>) -> Self {
-        Self { session, fenced, entered: None, clock, now: None }
+    pub(super) fn new(session: Session, desk: &Desk, clock: Option<Arc<dyn Clock>>) -> Self {
+        Self { session, fenced: desk.fenced, entered: None, clock, judge: Arc::clone(&desk.judge), now: None }
     }
 
     async fn enter(&mut self, tenant_id: Option<&TenantId>) -> Result<(), StorageError> {
@@ -77,11 +79,13 @@ impl Transaction for PostgresTransaction {
         let sql = "-- postgres: has_entry
             SELECT 1 FROM log_entries WHERE tenant_id = $1 AND artifact_id = $2";
         let rows = self.session.rows(sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str())).await?;
+        // Whoever asks acknowledges what is there: a former primary that came back with it must not say so.
+        self.now().await?;
         Ok(!rows.is_empty())
     }
 
     async fn now(&mut self) -> Result<Timestamp, StorageError> {
-        let now = clock::now(&mut self.session, self.clock.as_ref()).await?;
+        let now = clock::now(&mut self.session, self.clock.as_ref(), &self.judge).await?;
         self.now = Some(now);
         Ok(now)
     }

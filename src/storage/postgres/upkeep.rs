@@ -76,7 +76,7 @@ pub(super) async fn take_lease(
         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
         WHERE leases.holder = excluded.holder OR leases.until <= $4 OR leases.until > $5";
     let mut session = desk.small_transaction().await?;
-    let now = clock::now(&mut session, clock).await?;
+    let now = clock::now(&mut session, clock, &desk.judge).await?;
     let until = now.plus_seconds(seconds);
     let latest = now.plus_seconds(seconds.saturating_mul(LEASES_AHEAD)).as_micros();
     let query = sqlx::query(sql).bind(name).bind(holder).bind(until.as_micros()).bind(now.as_micros()).bind(latest);

@@ -179,6 +179,11 @@ pub struct ServeSettings {
     #[arg(long, env = "CSCP_LOG_GUARD")]
     pub log_guard: Option<PathBuf>,
 
+    /// Let anybody read the checkpoints and tiles of every tenant's log below /log/TENANT, as monitors and witnesses do: how
+    /// many entries there are, and when they are written, is no secret then
+    #[arg(long, env = "CSCP_PUBLISH_LOG")]
+    pub publish_log: bool,
+
     /// How the names of this deployment's logs begin: a domain that is yours, for instance
     #[arg(long, env = "CSCP_LOG_NAME", default_value = "cscp", value_parser = log_name)]
     pub log_name: String,

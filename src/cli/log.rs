@@ -20,7 +20,7 @@ pub(super) fn open(settings: &Settings, serve: &ServeSettings, store: Arc<dyn St
         tracing::warn!("no checkpoints of the evidence log are signed: name a file with --signing-key");
         Arc::new(NoGuard)
     };
-    Ok(Transparency::new(store, Arc::new(SystemClock), signer, guard))
+    Ok(Transparency::new(store, Arc::new(SystemClock), signer, guard).published(serve.publish_log))
 }
 
 /// A path beside the database file, if it is a file.

@@ -44,7 +44,8 @@ fn router_and_document_agree_both_ways() {
         .map(|route| {
             let endpoint = route.endpoint();
             let scope = endpoint.scopes.first().map(|scope| scope.as_str().to_owned());
-            let place = (endpoint.method.to_owned(), endpoint.path.to_owned());
+            // A contract has no name for a parameter that holds slashes.
+            let place = (endpoint.method.to_owned(), endpoint.path.replace("{*", "{"));
             (place, Demands { scope, key: endpoint.needs_key })
         })
         .collect();

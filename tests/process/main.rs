@@ -23,6 +23,7 @@ mod metrics;
 mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;
+mod publishing;
 mod replay;
 mod server;
 mod sharing;

@@ -5,6 +5,7 @@
 //! loads or stores: a caller asks which tiles are needed, loads them, and hands them over.
 
 mod growing;
+mod path;
 mod proofs;
 mod tiles;
 mod verifying;
@@ -12,6 +13,7 @@ mod verifying;
 use sha2::{Digest as _, Sha256};
 
 pub use growing::{Growing, Grown};
+pub use path::{TileKind, TilePath};
 pub use proofs::{Prover, consistency_proof, consistency_tiles, inclusion_proof, inclusion_tiles, root};
 pub use tiles::{Tile, TileId, TileSet, right_edge};
 pub use verifying::{ProofError, verify_consistency, verify_inclusion};

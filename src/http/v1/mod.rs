@@ -8,6 +8,7 @@ mod decisions;
 mod evidence;
 mod exports;
 mod items;
+mod log;
 mod messages;
 mod ooc;
 mod parts;
@@ -39,6 +40,7 @@ pub(super) fn routes() -> Vec<Route> {
         ooc::routes(),
         evidence::routes(),
         exports::routes(),
+        log::routes(),
         policies::routes(),
         privacy::routes(),
         privacy_holds::routes(),

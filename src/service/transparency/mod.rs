@@ -7,6 +7,7 @@
 
 mod guard;
 mod proofs;
+mod publishing;
 mod sequencing;
 mod signing;
 mod watching;
@@ -78,6 +79,8 @@ pub struct Transparency {
     clock: Arc<dyn Clock>,
     pub(super) signer: Option<Signer>,
     guard: Arc<dyn Guard>,
+    /// Whether anybody may read checkpoints and tiles.
+    published: bool,
     refused: Mutex<BTreeMap<TenantId, Refusal>>,
     /// Whom the last round ended with, so that the next one goes on with the others.
     last: Mutex<Option<TenantId>>,
@@ -93,7 +96,14 @@ impl Transparency {
     /// A log whose checkpoints are signed by this signer, if there is one, and guarded.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Option<Signer>, guard: Arc<dyn Guard>) -> Self {
-        Self { store, clock, signer, guard, refused: Mutex::default(), last: Mutex::default() }
+        let (refused, last) = (Mutex::default(), Mutex::default());
+        Self { store, clock, signer, guard, published: false, refused, last }
+    }
+
+    /// The same, with checkpoints and tiles for anybody to read: monitors and witnesses hold no keys.
+    #[must_use]
+    pub fn published(self, published: bool) -> Self {
+        Self { published, ..self }
     }
 
     /// What keeps a restored backup from being signed.

@@ -1,0 +1,41 @@
+//! A published log for monitors, mirrors and witnesses: `GET /log/{tenant}/checkpoint` and `GET /log/{tenant}/tile/{path}`.
+//!
+//! Nobody's key is asked for, and nothing is answered unless the server was started with `--publish-log`.
+
+use axum::extract::{Path, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+
+use crate::domain::id::TenantId;
+use crate::evidence::tree::TilePath;
+use crate::http::App;
+use crate::http::endpoint::{Endpoint, Route};
+use crate::http::problem::Problem;
+
+const CHECKPOINT: Endpoint = Endpoint::get("/log/{tenant}/checkpoint", &[]);
+const TILE: Endpoint = Endpoint::get("/log/{tenant}/tile/{*path}", &[]);
+
+/// A newer one may be there a second later.
+const AT_ONCE: &str = "no-cache";
+/// A tile of a width never changes.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+
+/// The routes of this file.
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::new(CHECKPOINT, checkpoint), Route::new(TILE, tile)]
+}
+
+fn tenant(text: String) -> Result<TenantId, Problem> {
+    TenantId::new(text).map_err(|_| Problem::not_found("log"))
+}
+
+async fn checkpoint(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let note = app.service.published_checkpoint(&tenant(id)?).await?;
+    Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8"), (CACHE_CONTROL, AT_ONCE)], note).into_response())
+}
+
+async fn tile(State(app): State<App>, Path((id, path)): Path<(String, String)>) -> Result<Response, Problem> {
+    let path = TilePath::parse(&path).ok_or_else(|| Problem::not_found("tile"))?;
+    let bytes = app.service.published_tile(&tenant(id)?, path).await?;
+    Ok(([(CONTENT_TYPE, "application/octet-stream"), (CACHE_CONTROL, FOR_EVER)], bytes).into_response())
+}

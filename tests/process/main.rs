@@ -19,6 +19,7 @@ mod ledger;
 mod leg;
 mod logs;
 mod metrics;
+mod ops;
 mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;

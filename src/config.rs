@@ -161,9 +161,26 @@ pub struct ServeSettings {
     #[arg(long, env = "CSCP_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
 
-    /// Where to offer Prometheus metrics; `off` for nowhere
-    #[arg(long, env = "CSCP_METRICS_LISTEN", default_value = "127.0.0.1:9464")]
-    pub metrics_listen: MetricsListen,
+    /// Where to offer /metrics, /healthz and /readyz apart from the API; `off` for nowhere [default: 127.0.0.1:9464]
+    #[arg(long, env = "CSCP_OPS_LISTEN")]
+    pub ops_listen: Option<OpsListen>,
+
+    /// The former name of --ops-listen
+    #[arg(long, env = "CSCP_METRICS_LISTEN", hide = true)]
+    pub metrics_listen: Option<OpsListen>,
+
+    /// How many connections of callers are open at once
+    #[arg(long, env = "CSCP_MAX_CONNECTIONS", default_value = "4096", value_parser = value_parser!(u32).range(16..=1_000_000))]
+    pub max_connections: u32,
+
+    /// How many of them one address may have open; raise it to --max-connections where all callers come through one proxy
+    /// [default: a quarter of --max-connections]
+    #[arg(long, env = "CSCP_MAX_CONNECTIONS_PER_ADDRESS", value_parser = value_parser!(u32).range(4..=1_000_000))]
+    pub max_connections_per_address: Option<u32>,
+
+    /// How many MiB of request bodies are held at once while they arrive; one key gets a quarter of it
+    #[arg(long, env = "CSCP_BODY_MEMORY", default_value = "64", value_parser = value_parser!(u32).range(16..=65_536))]
+    pub body_memory: u32,
 
     /// The file with the key that signs checkpoints of the evidence log; made if it is missing. By default it lies beside
     /// a database file; on PostgreSQL nothing is signed unless a file is named
@@ -202,6 +219,15 @@ pub fn state_folder() -> Option<PathBuf> {
     chosen.or_else(|| home().map(|home| home.join(".local/state")))
 }
 
+impl ServeSettings {
+    /// Where to offer what operators ask for.
+    #[must_use]
+    pub fn ops(&self) -> OpsListen {
+        let unasked = OpsListen::At(SocketAddr::from(([127, 0, 0, 1], 9_464)));
+        self.ops_listen.or(self.metrics_listen).unwrap_or(unasked)
+    }
+}
+
 /// A signing key out of the environment. Never shown.
 #[derive(Clone)]
 pub struct SigningSeed(String);
@@ -235,16 +261,16 @@ fn log_name(text: &str) -> Result<String, String> {
     named.then(|| text.to_owned()).ok_or_else(|| "give up to 128 letters and digits without blanks and +".to_owned())
 }
 
-/// Where metrics are offered.
+/// Where metrics and health are offered apart from the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricsListen {
+pub enum OpsListen {
     /// Nowhere.
     Off,
     /// Here.
     At(SocketAddr),
 }
 
-impl FromStr for MetricsListen {
+impl FromStr for OpsListen {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

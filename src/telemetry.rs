@@ -64,9 +64,15 @@ pub fn look_at_process() {
     if let Ok(open) = std::fs::read_dir("/proc/self/fd") {
         metrics::gauge!("process_open_fds").set(f64::from(u32::try_from(open.count()).unwrap_or(u32::MAX)));
     }
-    let limits = read("limits");
-    let most = limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next());
-    if let Some(most) = most.and_then(number) {
-        metrics::gauge!("process_max_fds").set(most);
+    if let Some(most) = most_open_files() {
+        metrics::gauge!("process_max_fds").set(f64::from(u32::try_from(most).unwrap_or(u32::MAX)));
     }
+}
+
+/// How many descriptors this process may have, where the system says so.
+#[must_use]
+pub fn most_open_files() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let most = limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next());
+    most.and_then(|most| most.parse().ok())
 }

@@ -9,6 +9,7 @@ mod first_run;
 mod health;
 mod log;
 mod open;
+mod ops;
 mod policy;
 mod purge;
 mod replay;

@@ -5,24 +5,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::routing::get;
-use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use super::ops::Ops;
 use super::{Failure, first_run, log, open};
-use crate::config::{MetricsListen, ServeSettings, Settings};
-use crate::domain::time::Clock as _;
+use crate::config::{ServeSettings, Settings};
 use crate::http::{HttpConfig, ListenLimits, listen, router};
 use crate::storage::Store;
 use crate::storage::committer::{Committer, WriteHealth};
-use crate::system::SystemClock;
 
-/// The open connections of the metrics listener: whoever collects needs one.
-const METRICS_CONNECTIONS: usize = 64;
-/// How often histograms fold what they have collected.
-const UPKEEP: Duration = Duration::from_secs(5);
+/// Descriptors that are left for everything but callers' connections: the database, the operators' listener, files.
+const OTHER_DESCRIPTORS: u64 = 256;
 
 /// How often it is looked whether the writer is still there.
 const WATCH: Duration = Duration::from_secs(1);
@@ -33,6 +27,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     let store = open::store_remembered_in(settings, serve.log_guard.as_deref()).await?;
     let listener = bind(serve.listen).await?;
     let address = listener.local_addr().map_err(Failure::new)?;
+    let ops = Ops::bind(serve.ops()).await?;
     let (policies, rules) = match folder {
         Some(folder) => {
             say_what_is_passed_over(store.as_ref()).await?;
@@ -58,7 +53,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         // Nobody left to tell is as good as told.
         stop.send_replace(true);
     });
-    let metrics = metrics_server(serve.metrics_listen, house.committer.clone(), stopped.clone()).await?;
+    let ops = ops.map(|ops| ops.serve(house.service.clone(), until(stopped.clone())));
     let sweeper = tokio::spawn(house.service.clone().sweep_until(until(stopped.clone())));
     let holder = house.service.fresh_secret().to_hex();
     let (sequencing, watching) = (until(stopped.clone()), until(stopped.clone()));
@@ -69,10 +64,10 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     let (holder, erasing) = (house.service.fresh_secret().to_hex(), until(stopped.clone()));
     let eraser = tokio::spawn(async move { retention.sweep_until(&holder, erasing).await });
     let following = tokio::spawn(policies.follow_until(until(stopped.clone())));
-    let app = router(house.service.clone(), HttpConfig::default());
+    let app = router(house.service.clone(), wire(serve));
     tracing::info!(http.address = %address, "listening");
     println!("cscp listens on http://{address}");
-    if !listen(listener, app, ListenLimits::default(), until(stopped)).await {
+    if !listen(listener, app, limits(serve), until(stopped)).await {
         tracing::warn!("some requests did not end in time");
     }
     sweeper.await.map_err(|error| Failure::new(format!("the sweeper ended badly: {error}")))?;
@@ -80,8 +75,8 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     eraser.await.map_err(|error| Failure::new(format!("retention ended badly: {error}")))?;
     following.await.map_err(|error| Failure::new(format!("following the policies ended badly: {error}")))?;
     house.close().await?;
-    if let Some(metrics) = metrics {
-        metrics.abort();
+    if let Some(ops) = ops {
+        ops.abort();
     }
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
@@ -95,6 +90,31 @@ async fn say_what_is_passed_over(store: &dyn Store) -> Result<(), Failure> {
         tracing::warn!(policy.version = version, "{what}");
     }
     Ok(())
+}
+
+/// The limits of the wire, as they were chosen.
+fn wire(serve: &ServeSettings) -> HttpConfig {
+    let mebibytes = usize::try_from(serve.body_memory).unwrap_or(usize::MAX);
+    HttpConfig { body_memory: mebibytes.saturating_mul(1 << 20), ..HttpConfig::default() }
+}
+
+/// As many connections as were chosen, or as the descriptors of this process allow.
+fn limits(serve: &ServeSettings) -> ListenLimits {
+    let allowed = crate::telemetry::most_open_files().map_or(u64::MAX, |most| {
+        // Where next to none are left, those that are there are shared as well as may be.
+        most.saturating_sub(OTHER_DESCRIPTORS).max(most / 2)
+    });
+    let chosen = u64::from(serve.max_connections);
+    if allowed < chosen {
+        tracing::warn!(
+            http.connections = allowed,
+            "this process may have few descriptors, so it takes fewer connections: raise its limit of open files"
+        );
+    }
+    let connections = usize::try_from(chosen.min(allowed)).unwrap_or(usize::MAX);
+    let of_one_address =
+        serve.max_connections_per_address.map_or(connections / 4, |most| usize::try_from(most).unwrap_or(usize::MAX));
+    ListenLimits { connections, of_one_address: of_one_address.clamp(1, connections.max(1)), ..ListenLimits::default() }
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
@@ -131,45 +151,5 @@ async fn writer_gone(committer: Committer) {
     let mut ticks = tokio::time::interval(WATCH);
     while committer.health() != WriteHealth::Stopped {
         ticks.tick().await;
-    }
-}
-
-/// Metrics have a listener of their own, so that nobody exposes them together with the API by mistake.
-async fn metrics_server(
-    wanted: MetricsListen,
-    committer: Committer,
-    stopped: watch::Receiver<bool>,
-) -> Result<Option<tokio::task::JoinHandle<()>>, Failure> {
-    let MetricsListen::At(address) = wanted else { return Ok(None) };
-    let handle = crate::telemetry::start_metrics(SystemClock.now()).map_err(Failure::new)?;
-    let listener = TcpListener::bind(address).await;
-    let listener = listener.map_err(|error| {
-        Failure::new(format!(
-            "cannot offer metrics on {address}: {error}; choose another with --metrics-listen, or off"
-        ))
-    })?;
-    let address = listener.local_addr().map_err(Failure::new)?;
-    tracing::info!(metrics.address = %address, "offering metrics");
-    tokio::spawn(upkeep(handle.clone()));
-    let render = move || {
-        // What has a state rather than a history is looked at when somebody asks.
-        metrics::gauge!("cscp_queued_operations").set(f64::from(u32::try_from(committer.queued()).unwrap_or(u32::MAX)));
-        metrics::gauge!("cscp_writable").set(f64::from(u8::from(committer.health() == WriteHealth::Ok)));
-        crate::telemetry::look_at_process();
-        std::future::ready(handle.render())
-    };
-    let app = Router::new().route("/metrics", get(render));
-    let limits = ListenLimits { connections: METRICS_CONNECTIONS, ..ListenLimits::default() };
-    Ok(Some(tokio::spawn(async move {
-        // Whoever collects metrics comes again; nothing is lost with an answer.
-        listen(listener, app, limits, until(stopped)).await;
-    })))
-}
-
-async fn upkeep(handle: PrometheusHandle) {
-    let mut ticks = tokio::time::interval(UPKEEP);
-    loop {
-        ticks.tick().await;
-        handle.run_upkeep();
     }
 }

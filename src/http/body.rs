@@ -1,16 +1,19 @@
 //! Bodies: read within bounds, parsed strictly, typed, and complained about without repeating what they held.
 
-use std::time::Duration;
+use std::pin::Pin;
 
+use axum::body::HttpBody as _;
 use axum::extract::{FromRequest, Request};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::App;
-use super::problem::{FieldError, Problem, is_plain_name};
+use super::bodies::{FREE, NoPlace, Place};
+use super::extract::Trail;
+use super::problem::{FieldError, Problem, RETRY_SECONDS, is_plain_name};
 use crate::domain::canonical::{JsonError, Step, parse};
 
 /// How large a body may be.
@@ -39,6 +42,8 @@ pub(crate) struct Body<T> {
     pub(crate) typed: T,
     /// What was sent, for digests.
     pub(crate) value: Value,
+    /// What it takes of the memory for bodies: it is held until the request is done.
+    _place: Place,
 }
 
 impl<T: Wire> FromRequest<App> for Body<T> {
@@ -53,16 +58,20 @@ impl<T: Wire> FromRequest<App> for Body<T> {
         if declared_length(&parts.headers).is_some_and(|length| length > limit) {
             return Err(too_large(limit));
         }
-        let bytes = collect(body, limit, app.config.body_timeout).await?;
+        let key = parts.extensions.get::<Trail>().and_then(Trail::seen).map_or("", |(_, key)| key.as_str());
+        let arriving = collect(body, limit, app.bodies.place(key));
+        let arrived = tokio::time::timeout(app.config.body_timeout, arriving).await;
+        let (bytes, place) = arrived.unwrap_or_else(|_| Err(too_slow()))?;
         if bytes.is_empty() && T::MAY_BE_EMPTY && !parts.headers.contains_key(CONTENT_TYPE) {
             let value = Value::Object(Map::new());
-            return Ok(Self { typed: typed(value.clone(), "")?, value });
+            return Ok(Self { typed: typed(value.clone(), "")?, value, _place: place });
         }
         if !is_json(&parts.headers, T::MERGE_PATCH) {
             return Err(wrong_type::<T>());
         }
         let value = parse(&bytes).map_err(|error| unreadable(&error))?;
-        Ok(Self { typed: typed(value.clone(), "")?, value })
+        drop(bytes);
+        Ok(Self { typed: typed(value.clone(), "")?, value, _place: place })
     }
 }
 
@@ -99,23 +108,44 @@ fn too_large(limit: usize) -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
 }
 
-async fn collect(body: axum::body::Body, limit: usize, patience: Duration) -> Result<axum::body::Bytes, Problem> {
-    match tokio::time::timeout(patience, axum::body::to_bytes(body, limit)).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if is_over_limit(&error) => Err(too_large(limit)),
-        Ok(Err(_)) => {
-            Err(Problem::new(StatusCode::BAD_REQUEST, "body_incomplete", "the body broke off; send the request again"))
-        }
-        Err(_) => Err(Problem::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "body_timeout",
-            "the body did not arrive in time; send the request again",
-        )),
-    }
+fn too_slow() -> Problem {
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body did not arrive in time; send the request again")
 }
 
-fn is_over_limit(error: &axum::Error) -> bool {
-    std::error::Error::source(error).is_some_and(|source| source.to_string() == "length limit exceeded")
+fn no_place(why: NoPlace) -> Problem {
+    let whose = match why {
+        NoPlace::OfKey => "this key sends",
+        NoPlace::AtAll => "callers send",
+    };
+    let detail = format!("{whose} too many large bodies at once; nothing was done, so repeat the request");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+        .header(RETRY_AFTER, &RETRY_SECONDS.to_string())
+        .member("retry_after_seconds", RETRY_SECONDS)
+}
+
+/// The whole body, and its place in memory.
+async fn collect(mut body: axum::body::Body, limit: usize, mut place: Place) -> Result<(Vec<u8>, Place), Problem> {
+    let broke_off =
+        || Problem::new(StatusCode::BAD_REQUEST, "body_incomplete", "the body broke off; send the request again");
+    let mut bytes = Vec::new();
+    let mut room = FREE;
+    while let Some(frame) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let frame = frame.map_err(|_| broke_off())?;
+        let Some(data) = frame.data_ref() else { continue };
+        let length = bytes.len() + data.len();
+        if length > limit {
+            return Err(too_large(limit));
+        }
+        if length > room {
+            // Twice as much each time, so that what has arrived is moved a few times only.
+            let more = length.max(room * 2).min(limit) - room;
+            place.grow(more).await.map_err(no_place)?;
+            room += more;
+            bytes.reserve_exact(room - bytes.len());
+        }
+        bytes.extend_from_slice(data);
+    }
+    Ok((bytes, place))
 }
 
 const NOT_EXACT: &str = "a number in the body does not survive exactly as an IEEE double; send it as a string";

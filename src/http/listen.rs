@@ -1,26 +1,49 @@
-//! The listener: takes connections, as many as it may, gives up on heads that do not come, and ends in order.
+//! The listener: takes connections, as many as it may, gives up on those that make it wait, and ends in order.
 
-use std::pin::pin;
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::header::{CONNECTION, EXPECT, HeaderValue};
+use axum::http::{Request, Response, StatusCode};
+use hyper::body::{Bytes, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::connections::{Connections, Patience, Pulse, Taken, Working};
+use super::problem::{PROBLEM_JSON, Problem};
+use super::socket::Socket;
+use super::unread::lend;
+
 /// How long nothing is taken after the system refused a connection, for want of descriptors or memory.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(100);
+/// The largest head of a request, in bytes, and with it what is buffered of a connection. Its header fields are at most 100.
+const HEAD_BYTES: usize = 32 << 10;
+/// How many connections are told at once that there is no place for them. Further ones are closed without a word.
+const TURNED_AWAY_AT_ONCE: usize = 64;
+/// How long it may take to tell one.
+const TURNING_AWAY: Duration = Duration::from_secs(1);
 
 /// The limits of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenLimits {
-    /// Open connections. Further ones wait in the system's backlog.
+    /// Open connections.
     pub connections: usize,
-    /// How long the head of a request may take to arrive, and how long a connection may be idle before the next one.
-    pub head_timeout: Duration,
+    /// Open connections of one address (with IPv6, of one network of 64 bits).
+    pub of_one_address: usize,
+    /// How long connections may make it wait.
+    pub patience: Patience,
     /// How long accepted requests may take after a stop was asked for.
     pub drain: Duration,
 }
@@ -29,7 +52,9 @@ impl Default for ListenLimits {
     /// A connection may be idle longer than balancers keep theirs (60 s is common), so that it is they who close it and
     /// no request meets a closed door. The drain is shorter than the ten seconds after which containers are killed.
     fn default() -> Self {
-        Self { connections: 4_096, head_timeout: Duration::from_secs(75), drain: Duration::from_secs(8) }
+        let head = Duration::from_secs(10);
+        let patience = Patience { head, idle: Duration::from_secs(75), taking: Duration::from_secs(30) };
+        Self { connections: 4_096, of_one_address: 1_024, patience, drain: Duration::from_secs(8) }
     }
 }
 
@@ -37,18 +62,29 @@ impl Default for ListenLimits {
 pub async fn listen(listener: TcpListener, app: Router, limits: ListenLimits, stop: impl Future<Output = ()>) -> bool {
     let mut stop = pin!(stop);
     let (stopping, stopped) = watch::channel(false);
-    let mut open = JoinSet::new();
+    let all = Arc::new(Connections::new(limits.connections, limits.of_one_address));
+    let (mut open, mut turned_away) = (JoinSet::new(), JoinSet::new());
+    let mut names = 0..;
     loop {
         tokio::select! {
             () = &mut stop => break,
             Some(_) = open.join_next() => {}
-            accepted = listener.accept(), if open.len() < limits.connections => match accepted {
-                Ok((stream, _)) => {
-                    open.spawn(serve(stream, app.clone(), limits.head_timeout, stopped.clone()));
+            Some(_) = turned_away.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    if let Some(taken) = names.next().and_then(|name| all.take(name, peer.ip())) {
+                        open.spawn(serve(stream, app.clone(), taken, limits.patience, stopped.clone()));
+                    } else {
+                        metrics::counter!("cscp_connections_ended_total", "reason" => "turned_away").increment(1);
+                        if turned_away.len() < TURNED_AWAY_AT_ONCE {
+                            turned_away.spawn(turn_away(stream, peer.ip()));
+                        }
+                    }
                 }
                 Err(error) if is_the_callers(&error) => {}
                 Err(error) => {
-                    tracing::warn!(http.error = %error, "no connection can be taken at the moment");
+                    let made_room = all.let_one_go();
+                    tracing::warn!(http.error = %error, made_room, "no connection can be taken at the moment");
                     if tokio::time::timeout(PAUSE, &mut stop).await.is_ok() {
                         break;
                     }
@@ -70,25 +106,102 @@ fn is_the_callers(error: &std::io::Error) -> bool {
 }
 
 /// Serves one connection; once a stop is asked for, up to the answer that it owes.
-async fn serve(stream: TcpStream, app: Router, head_timeout: Duration, stopped: watch::Receiver<bool>) {
+async fn serve(stream: TcpStream, app: Router, taken: Taken, patience: Patience, mut stopped: watch::Receiver<bool>) {
+    let pulse = Arc::clone(&taken.pulse);
+    let app = TowerToHyperService::new(app);
+    let answering = Arc::clone(&pulse);
+    let service = service_fn(move |request| answer(app.clone(), Arc::clone(&answering), request));
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(head_timeout);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app)));
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = until(stopped) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    // Its own limit would make no difference between a head that does not come and a connection that is idle.
+    builder.timer(TokioTimer::new()).header_read_timeout(None).max_header_size(HEAD_BYTES).max_buf_size(HEAD_BYTES);
+    let socket = TokioIo::new(Socket::new(stream, Arc::clone(&pulse)));
+    let mut connection = pin!(builder.serve_connection(socket, service));
+    let mut leaving = false;
+    let ended = loop {
+        tokio::select! {
+            ended = connection.as_mut() => break ended,
+            // A sender that is gone has nothing else to say.
+            _ = stopped.wait_for(|stopped| *stopped), if !leaving => {}
+            why = pulse.ended(&patience, leaving) => {
+                metrics::counter!("cscp_connections_ended_total", "reason" => why.as_str()).increment(1);
+                if leaving || !pulse.may_answer(why) {
+                    return;
+                }
+            }
         }
+        leaving = true;
+        connection.as_mut().graceful_shutdown();
     };
     if let Err(error) = ended {
         tracing::debug!(http.error = %error, "a connection broke off");
     }
 }
 
-/// Waits for the word to stop; a sender that is gone has nothing else to say.
-async fn until(mut stopped: watch::Receiver<bool>) {
-    drop(stopped.wait_for(|stopped| *stopped).await);
+/// Answers one request. Nobody's next request may be lost on this connection: what the answer did not wait for is read, or
+/// the answer says that the connection closes.
+async fn answer(
+    app: TowerToHyperService<Router>,
+    pulse: Arc<Pulse>,
+    request: Request<Incoming>,
+) -> Result<Response<Told>, Infallible> {
+    let working = pulse.work();
+    let waits_to_be_asked = request.headers().contains_key(EXPECT);
+    let (parts, body) = request.into_parts();
+    let (lent, lender) = lend(body, waits_to_be_asked);
+    let mut response = app.call(Request::from_parts(parts, lent)).await?;
+    if !lender.finish().await {
+        pulse.leave_unread();
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(response.map(|body| Told { body, _working: working }))
+}
+
+/// The body of an answer. The request is over when it was sent.
+struct Told {
+    body: Body,
+    _working: Working,
+}
+
+impl hyper::body::Body for Told {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Tells a connection that there is no place for it: all are being answered.
+async fn turn_away(stream: TcpStream, address: IpAddr) {
+    let problem = Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "too_many_connections",
+        "this server answers as many requests as it can at once; nothing was done, so repeat the request",
+    );
+    let body = problem.to_value(None).to_string();
+    let head = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1";
+    let length = body.len();
+    let text = format!("{head}\r\nContent-Type: {PROBLEM_JSON}\r\nContent-Length: {length}\r\n\r\n{body}");
+    let pulse = Arc::new(Pulse::new(address));
+    pulse.leave_unread();
+    let mut socket = Socket::new(stream, pulse);
+    let told = async {
+        socket.write_all(text.as_bytes()).await?;
+        socket.shutdown().await
+    };
+    // Who has gone away already, or does not listen, need not be told.
+    drop(tokio::time::timeout(TURNING_AWAY, told).await);
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@
 //! one [`crate::domain::operation::Operation`] and shapes its answer. Domain types are never written to the wire as
 //! they are: some hold keys, salts and digests that must not leave.
 
+mod bodies;
 mod body;
+mod connections;
 mod endpoint;
 mod extract;
 mod headers;
@@ -14,11 +16,14 @@ mod paging;
 mod problem;
 mod rates;
 mod respond;
+mod socket;
+mod unread;
 mod v1;
 
 #[cfg(test)]
 mod openapi_tests;
 
+pub use connections::Patience;
 pub use listen::{ListenLimits, listen};
 
 use std::sync::Arc;
@@ -28,6 +33,7 @@ use axum::middleware::from_fn_with_state;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::service::Service;
+use bodies::Bodies;
 use rates::Rates;
 
 /// The limits of the wire.
@@ -39,6 +45,10 @@ pub struct HttpConfig {
     pub batch_bytes: usize,
     /// How long a body may take to arrive.
     pub body_timeout: Duration,
+    /// How much of bodies is held at once, of all requests together, in bytes.
+    pub body_memory: usize,
+    /// How long a body that is larger than what is free waits for its place.
+    pub body_waiting: Duration,
     /// How long a request may take in all.
     pub request_timeout: Duration,
 }
@@ -49,6 +59,8 @@ impl Default for HttpConfig {
             body_bytes: 1 << 20,
             batch_bytes: 3 << 20,
             body_timeout: Duration::from_secs(10),
+            body_memory: 64 << 20,
+            body_waiting: Duration::from_secs(2),
             request_timeout: Duration::from_secs(30),
         }
     }
@@ -60,12 +72,23 @@ pub(crate) struct App {
     service: Service,
     config: Arc<HttpConfig>,
     rates: Arc<Rates>,
+    bodies: Arc<Bodies>,
 }
 
 /// The whole HTTP interface over a service.
 pub fn router(service: Service, config: HttpConfig) -> axum::Router {
-    let app = App { service, config: Arc::new(config), rates: Arc::new(Rates::default()) };
-    endpoint::routed(v1::routes())
+    over(service, config, v1::routes())
+}
+
+/// What operators ask for, `/healthz` and `/readyz`, for a listener of its own.
+pub fn ops_router(service: Service) -> axum::Router {
+    over(service, HttpConfig::default(), v1::health_routes())
+}
+
+fn over(service: Service, config: HttpConfig, routes: Vec<endpoint::Route>) -> axum::Router {
+    let bodies = Arc::new(Bodies::new(config.body_memory, config.body_waiting));
+    let app = App { service, config: Arc::new(config), rates: Arc::new(Rates::default()), bodies };
+    endpoint::routed(routes)
         .fallback(observe::no_route)
         .method_not_allowed_fallback(observe::no_method)
         .layer(CatchPanicLayer::custom(observe::panicked))

@@ -20,7 +20,7 @@ use crate::storage::Refused;
 /// The media type of a problem.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 /// When to come back, in seconds, where nobody knows better.
-const RETRY_SECONDS: u32 = 1;
+pub(crate) const RETRY_SECONDS: u32 = 1;
 /// The longest pause that callers are asked for, in seconds: a clock may be set right at any time.
 const LONGEST_PAUSE_SECONDS: u32 = 60;
 

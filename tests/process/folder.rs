@@ -21,6 +21,7 @@ const SETTINGS: &[&str] = &[
     "CSCP_LOG_FORMAT",
     "CSCP_LOG",
     "CSCP_LISTEN",
+    "CSCP_OPS_LISTEN",
     "CSCP_METRICS_LISTEN",
     "CSCP_NO_DEMO_TENANT",
     "CSCP_API_KEY",

@@ -20,6 +20,7 @@ mod ledger;
 mod leg;
 mod logs;
 mod metrics;
+mod ops;
 mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;

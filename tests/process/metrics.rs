@@ -13,7 +13,7 @@ use crate::waiting::until;
 pub(crate) const SHOWN: [&str; 4] = ["--metrics-listen", "127.0.0.1:0", "--log-format", "json"];
 
 /// Where the metrics are, as the log says.
-async fn base(server: &Server) -> String {
+pub(crate) async fn base(server: &Server) -> String {
     until("the address of the metrics", Duration::from_secs(10), async || {
         let logged = server.logged();
         let mut lines = logged.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -24,6 +24,11 @@ mod view;
 
 use super::endpoint::Route;
 
+/// The routes that say how the server is.
+pub(super) fn health_routes() -> Vec<Route> {
+    public::health_routes()
+}
+
 /// Every route of the server.
 pub(super) fn routes() -> Vec<Route> {
     let parts = [

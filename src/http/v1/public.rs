@@ -29,14 +29,19 @@ const SCHEMA: &str = "application/schema+json";
 
 /// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
-    vec![
+    let mut routes = health_routes();
+    routes.extend([
         Route::new(OPENAPI, openapi),
         Route::new(ARTIFACT, artifact_schema),
         Route::new(BUNDLE, bundle_schema),
-        Route::new(HEALTH, health),
-        Route::new(READY, ready),
         Route::new(WELL_KNOWN, well_known),
-    ]
+    ]);
+    routes
+}
+
+/// Those that operators ask for.
+pub(super) fn health_routes() -> Vec<Route> {
+    vec![Route::new(HEALTH, health), Route::new(READY, ready)]
 }
 
 async fn openapi() -> Response {

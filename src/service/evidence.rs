@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::access::Looked;
 use super::ooc::RedactionShown;
+use super::spaces::sees_recorded_values;
 use super::{Caller, Service, ServiceError};
 use crate::domain::id::{ArtifactId, ContextFrameId};
 use crate::domain::policy::RedactionMethod;
@@ -129,8 +130,9 @@ impl Service {
     }
 }
 
+/// Whether evidence is shown as it was written.
 pub(super) fn is_raw(caller: &Caller) -> bool {
-    caller.scopes.contains(&Scope::OocRaw)
+    sees_recorded_values(caller)
 }
 
 pub(super) fn level(caller: &Caller) -> &'static str {

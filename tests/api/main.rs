@@ -37,6 +37,8 @@ mod privacy;
 mod privacy_cast;
 mod privacy_guessing;
 mod privacy_holds;
+mod readers;
+mod readers_cells;
 mod redaction;
 mod repeats;
 mod replay;

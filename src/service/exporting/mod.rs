@@ -14,7 +14,7 @@ pub use selection::{Nonce, NonceError, Payloads, Selection};
 
 use self::selection::{Plan, Source};
 use super::access::Looked;
-use super::evidence::level;
+use super::evidence::{is_raw, level};
 use super::transparency::broken;
 use super::{Caller, Service, ServiceError};
 use crate::domain::canonical::Digest;
@@ -63,6 +63,10 @@ impl Service {
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
         if selection.payloads == Payloads::Full {
             self.require_recorded(caller, Scope::OocRaw, &looked).await?;
+            if !is_raw(caller) {
+                self.record_read(caller, looked, true, 0).await?;
+                return Err(ServiceError::DetailNotAllowed);
+            }
         }
         let signer = self.log.signer.as_ref().ok_or(ServiceError::NotFound("checkpoint"))?;
         let origin = signer.origin(&caller.tenant);

@@ -10,6 +10,7 @@ pub mod ooc;
 mod policies;
 pub mod privacy;
 mod reading;
+mod recording;
 mod replaying;
 pub mod retention;
 pub mod spaces;
@@ -29,6 +30,7 @@ pub use policies::{
     withdraw_policies,
 };
 pub use reading::{ContextView, ItemView};
+pub use recording::Unrecorded;
 pub use replaying::{Difference, How, Progress, ReplayReport, covered, replay_tenant};
 pub use verifying::{BundleCheck, TenantReport, TreeFault, TreeReport, check_checkpoint, verify_tenant};
 

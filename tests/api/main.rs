@@ -39,6 +39,7 @@ mod privacy_guessing;
 mod privacy_holds;
 mod readers;
 mod readers_cells;
+mod reads_recorded;
 mod redaction;
 mod repeats;
 mod replay;

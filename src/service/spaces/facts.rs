@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gate::{AtGate, Pass, asked};
 use super::{Seen, gives_access, want};
 use crate::domain::id::{FactUid, SpaceId};
+use crate::domain::speaking::Voice;
+use crate::service::recording::{Looked, Unrecorded};
 use crate::service::{Caller, Service, ServiceError};
 use crate::state_layer::fact::{Abstraction, Fact, FactScope, MemoryType, Standing};
 use crate::state_layer::space::{Access, Signal, Space, SpaceRecord, WorkingItem};
@@ -142,22 +144,33 @@ impl Service {
     }
 
     /// A space's record.
-    pub async fn fact_space(&self, caller: &Caller, space_id: &SpaceId) -> Result<Seen<SpaceRecord>, ServiceError> {
+    pub async fn fact_space(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+    ) -> Result<Unrecorded<Seen<SpaceRecord>>, ServiceError> {
         caller.require(Scope::FactRead)?;
         let record = self.bare_space(caller, space_id).await?.ok_or(ServiceError::NotFound("fact space"))?;
         let space = self.whole_enough(caller, space_id, record).await?;
         let facts: Vec<&Fact> = space.facts.values().collect();
         let pass = self.entered(caller, space_id, &space, &facts).await?;
-        space.record.and_then(|record| pass.record(record)).ok_or(ServiceError::NotPermitted)
+        let record = space.record.and_then(|record| pass.record(record)).ok_or(ServiceError::NotPermitted)?;
+        Ok(Unrecorded::new(record, Looked { records: 1, ..looked(caller, "fact_spaces.get", space_id, Vec::new()) }))
     }
 
     /// A space's signals, by key.
-    pub async fn signals(&self, caller: &Caller, space_id: &SpaceId) -> Result<Listed<Signal>, ServiceError> {
+    pub async fn signals(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+    ) -> Result<Unrecorded<Listed<Signal>>, ServiceError> {
         let mut space = self.one_space(caller, space_id, Vec::new()).await?;
         let signals = std::mem::take(&mut space.signals);
         let facts: Vec<&Fact> = space.facts.values().collect();
         let pass = self.entered(caller, space_id, &space, &facts).await?;
-        Ok(Listed::of(signals.into_values().map(|signal| pass.signal(signal))))
+        let found = Listed::of(signals.into_values().map(|signal| pass.signal(signal)));
+        let keys = found.items.iter().map(|signal| signal.shown().key.clone()).collect();
+        Ok(Unrecorded::new(found, looked(caller, "environment.list", space_id, keys)))
     }
 
     /// A space's working items that have not ended, by key.
@@ -165,14 +178,16 @@ impl Service {
         &self,
         caller: &Caller,
         space_id: &SpaceId,
-    ) -> Result<Listed<WorkingItem>, ServiceError> {
+    ) -> Result<Unrecorded<Listed<WorkingItem>>, ServiceError> {
         let now = self.now();
         let mut space = self.one_space(caller, space_id, Vec::new()).await?;
         let items = std::mem::take(&mut space.items);
         let facts: Vec<&Fact> = space.facts.values().collect();
         let pass = self.entered(caller, space_id, &space, &facts).await?;
         let in_force = items.into_values().filter(|item| item.expires_at.is_none_or(|end| now < end));
-        Ok(Listed::of(in_force.map(|item| pass.item(item))))
+        let found = Listed::of(in_force.map(|item| pass.item(item)));
+        let keys = found.items.iter().map(|item| item.shown().key.clone()).collect();
+        Ok(Unrecorded::new(found, looked(caller, "working_set.list", space_id, keys)))
     }
 
     /// A page of a space's facts, those recorded last first.
@@ -181,25 +196,40 @@ impl Service {
         caller: &Caller,
         space_id: &SpaceId,
         query: &FactQuery,
-    ) -> Result<FactPage, ServiceError> {
+    ) -> Result<Unrecorded<FactPage>, ServiceError> {
         let space = self.one_space(caller, space_id, Vec::new()).await?;
         let page = self.store.facts(&caller.tenant.tenant_id, space_id, query).await?;
         let pass = self.entered(caller, space_id, &space, &page.items.iter().collect::<Vec<_>>()).await?;
         let (facts, withheld) = views(&pass, page.items, &dependents(&space));
-        Ok(FactPage { facts, next: page.next, withheld })
+        let looked = looked(caller, "facts.list", space_id, uids(&facts));
+        Ok(Unrecorded::new(FactPage { facts, next: page.next, withheld }, looked))
     }
 
     /// One fact. One that is withheld is as if it were not there.
-    pub async fn fact(&self, caller: &Caller, space_id: &SpaceId, uid: &FactUid) -> Result<FactView, ServiceError> {
+    pub async fn fact(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        uid: &FactUid,
+    ) -> Result<Unrecorded<FactView>, ServiceError> {
         let space = self.one_space(caller, space_id, vec![uid.as_str().to_owned()]).await?;
-        self.one_fact(caller, space_id, space, Some(uid.clone())).await
+        let fact = self.one_fact(caller, space_id, space, Some(uid.clone())).await?;
+        let looked = looked(caller, "facts.get", space_id, vec![uid.to_string()]);
+        Ok(Unrecorded::new(fact, looked))
     }
 
     /// The current value of a key: the newest valid fact that has it, or that came in the place of one that had.
-    pub async fn current_fact(&self, caller: &Caller, space_id: &SpaceId, key: &str) -> Result<FactView, ServiceError> {
+    pub async fn current_fact(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        key: &str,
+    ) -> Result<Unrecorded<FactView>, ServiceError> {
         let space = self.one_space(caller, space_id, vec![key.to_owned()]).await?;
         let uid = current(&space, key);
-        self.one_fact(caller, space_id, space, uid).await
+        let fact = self.one_fact(caller, space_id, space, uid).await?;
+        let looked = looked(caller, "facts.current", space_id, vec![fact.fact.shown().uid.to_string()]);
+        Ok(Unrecorded::new(fact, looked))
     }
 
     /// Whether the space may be seen at all is said first: what is in it is nobody else's to know.
@@ -241,7 +271,7 @@ impl Service {
         caller: &Caller,
         space_id: &SpaceId,
         uid: &FactUid,
-    ) -> Result<FactChain, ServiceError> {
+    ) -> Result<Unrecorded<FactChain>, ServiceError> {
         caller.require(Scope::FactRead)?;
         let want = want(caller, space_id, true);
         let space = self.load_spaces(&[want]).await?.remove(space_id).ok_or(ServiceError::NotFound("fact space"))?;
@@ -254,8 +284,22 @@ impl Service {
         if facts.iter().all(|view| view.fact.shown().uid != *uid) {
             return Err(ServiceError::NotFound("fact"));
         }
-        Ok(FactChain { facts, more, withheld })
+        let looked = looked(caller, "facts.chain", space_id, uids(&facts));
+        Ok(Unrecorded::new(FactChain { facts, more, withheld }, looked))
     }
+}
+
+/// A look at records of a space.
+fn looked(caller: &Caller, operation: &str, space_id: &SpaceId, ids: Vec<String>) -> Looked {
+    let viewer_id = match &caller.speaks_for.voice {
+        Voice::Principal(id) => Some(id.clone()),
+        Voice::Nobody | Voice::Anyone => None,
+    };
+    Looked { space_id: Some(space_id.clone()), viewer_id, ..Looked::at(operation, ids) }
+}
+
+fn uids(facts: &[FactView]) -> Vec<String> {
+    facts.iter().map(|view| view.fact.shown().uid.to_string()).collect()
 }
 
 impl<T> Listed<T> {

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gate::{AtGate, Gate, Looker, Pass, Shown, asked, assembled, kept};
 use super::{Seen, sees_values, want};
 use crate::domain::frame::CitedPack;
-use crate::domain::id::{PackId, SpaceId};
+use crate::domain::id::{PackId, PrincipalId, SpaceId};
 use crate::domain::time::Timestamp;
+use crate::service::recording::{Looked, Unrecorded};
 use crate::service::{Caller, Service, ServiceError};
 use crate::state_layer::assembly::{ContextPack, Estimator, PackRequest, SavedPack, Sources, Turn};
 use crate::state_layer::authority::Viewer;
@@ -90,7 +91,24 @@ impl Service {
         caller: &Caller,
         new: NewPack,
         claim: Option<Claim>,
-    ) -> Result<PackMade, ServiceError> {
+    ) -> Result<Unrecorded<PackMade>, ServiceError> {
+        let space_id = new.space_id.clone();
+        let viewer = new.viewer.as_ref().and_then(|viewer| PrincipalId::new(viewer.user_id.clone()).ok());
+        let made = self.made(caller, new, claim).await?;
+        let (pack, pack_id) = match &made {
+            PackMade::Passing { pack, .. } => (pack.shown(), None),
+            PackMade::Saved { saved, .. } => (&saved.shown().pack, Some(saved.shown().pack_id.clone())),
+        };
+        let looked = Looked {
+            space_id: Some(space_id),
+            pack_id,
+            viewer_id: viewer,
+            ..Looked::at("context_packs.make", &pack.facts_included)
+        };
+        Ok(Unrecorded::new(made, looked))
+    }
+
+    async fn made(&self, caller: &Caller, new: NewPack, claim: Option<Claim>) -> Result<PackMade, ServiceError> {
         caller.require(Scope::FactRead)?;
         if new.save {
             caller.require(Scope::FactWrite)?;
@@ -146,7 +164,7 @@ impl Service {
                 Ok(PackMade::Saved { saved: Box::new(pack.with(|_| *saved)), replayed: false })
             }
             SpaceAnswer::Pack { pack: saved } => {
-                Ok(PackMade::Saved { saved: Box::new(self.saved_pack(caller, &saved.pack_id).await?), replayed: true })
+                Ok(PackMade::Saved { saved: Box::new(self.kept_pack(caller, &saved.pack_id).await?), replayed: true })
             }
             _ => Err(ServiceError::Internal),
         }
@@ -169,7 +187,7 @@ impl Service {
         let stored = stored.filter(|stored| stored.request == claim.request && self.now() < stored.expires_at);
         match stored.map(|stored| stored.result) {
             Some(Ok(Answered::Space(SpaceAnswer::Pack { pack }))) => {
-                let saved = self.saved_pack(caller, &pack.pack_id).await?;
+                let saved = self.kept_pack(caller, &pack.pack_id).await?;
                 Ok(Some(PackMade::Saved { saved: Box::new(saved), replayed: true }))
             }
             _ => Ok(None),
@@ -228,7 +246,19 @@ impl Service {
     }
 
     /// A saved pack, to a caller who may speak for its viewer, while that viewer may still see all of it.
-    pub async fn saved_pack(&self, caller: &Caller, id: &PackId) -> Result<Seen<SavedPack>, ServiceError> {
+    pub async fn saved_pack(&self, caller: &Caller, id: &PackId) -> Result<Unrecorded<Seen<SavedPack>>, ServiceError> {
+        let saved = self.kept_pack(caller, id).await?;
+        let shown = saved.shown();
+        let looked = Looked {
+            space_id: Some(shown.space_id.clone()),
+            pack_id: Some(id.clone()),
+            viewer_id: PrincipalId::new(shown.viewer.user_id.clone()).ok(),
+            ..Looked::at("context_packs.get", &shown.pack.facts_included)
+        };
+        Ok(Unrecorded::new(saved, looked))
+    }
+
+    async fn kept_pack(&self, caller: &Caller, id: &PackId) -> Result<Seen<SavedPack>, ServiceError> {
         caller.require(Scope::FactRead)?;
         if !sees_values(caller) {
             return Err(ServiceError::DetailNotAllowed);

@@ -11,7 +11,7 @@ use crate::http::body::{Body, Object, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
-use crate::http::respond::{Reply, read_of, unexpected};
+use crate::http::respond::{Reply, unexpected};
 use crate::http::v1::parts::printable;
 use crate::service::spaces::SpaceShown;
 use crate::state_layer::decide::MAX_WIDER;
@@ -148,8 +148,7 @@ fn space_reply(done: Done) -> Result<Reply, Problem> {
 }
 
 async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
-    let space = call.app.service.fact_space(&call.caller, &space_id(&id)?).await?;
-    call.record_read("fact_spaces.get", read_of(1)).await?;
+    let space = call.recorded(call.app.service.fact_space(&call.caller, &space_id(&id)?).await?).await?;
     let revision = space.shown().revision;
     Ok(Reply::ok(&SpaceWire::of(space))?.revision(revision))
 }

@@ -13,7 +13,7 @@ use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId, PathIds};
 use crate::http::problem::Problem;
-use crate::http::respond::{Reply, read_of, unexpected};
+use crate::http::respond::{Reply, unexpected};
 use crate::http::v1::parts::printable;
 use crate::service::spaces::{Seen, SpaceShown};
 use crate::state_layer::fact::MAX_VALUE_BYTES;
@@ -120,8 +120,7 @@ async fn remove_signal(call: Call, PathIds(id, name): PathIds) -> Result<Reply, 
 }
 
 async fn signals(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
-    let signals = call.app.service.signals(&call.caller, &space_id(&id)?).await?;
-    call.record_read("environment.list", read_of(signals.items.len())).await?;
+    let signals = call.recorded(call.app.service.signals(&call.caller, &space_id(&id)?).await?).await?;
     let withheld = signals.withheld;
     let signals: Vec<SignalShown> = signals.items.into_iter().map(shown_signal).collect();
     Reply::ok(&json!({"signals": signals, "withheld": withheld}))
@@ -211,8 +210,7 @@ async fn remove_item(call: Call, PathIds(id, name): PathIds) -> Result<Reply, Pr
 }
 
 async fn items(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
-    let items = call.app.service.working_items(&call.caller, &space_id(&id)?).await?;
-    call.record_read("working_set.list", read_of(items.items.len())).await?;
+    let items = call.recorded(call.app.service.working_items(&call.caller, &space_id(&id)?).await?).await?;
     let withheld = items.withheld;
     let items: Vec<ItemShown> = items.items.into_iter().map(shown_item).collect();
     Reply::ok(&json!({"items": items, "withheld": withheld}))

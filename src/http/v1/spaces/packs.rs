@@ -14,7 +14,7 @@ use crate::http::body::{Body, Object, Size, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::{FieldError, Problem};
-use crate::http::respond::{Reply, read_of};
+use crate::http::respond::Reply;
 use crate::http::v1::parts::{bounded, printable};
 use crate::service::ServiceError;
 use crate::service::spaces::{NewPack, PackMade, PackViewer};
@@ -240,12 +240,7 @@ async fn make(call: Call, body: Body<MakeWire>) -> Result<Reply, Problem> {
     let new = body.typed.pack(&call, &mut moments)?;
     let named = (new.include.clone(), new.exclude.clone());
     let made = call.app.service.make_pack(&call.caller, new, claim).await;
-    let made = made.map_err(|error| placed(error, &named))?;
-    let shown = match &made {
-        PackMade::Passing { pack, .. } => pack.shown().facts_included.len(),
-        PackMade::Saved { saved, .. } => saved.shown().pack.facts_included.len(),
-    };
-    call.record_read("context_packs.make", read_of(shown)).await?;
+    let made = call.recorded(made.map_err(|error| placed(error, &named))?).await?;
     let assumed_time_zone = moments.assumed();
     match made {
         PackMade::Passing { pack, as_of } => {
@@ -277,7 +272,6 @@ fn placed(error: ServiceError, (include, exclude): &(Vec<Pointer>, Vec<Pointer>)
 
 async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     let id = PackId::parse(&id).ok_or_else(|| Problem::not_found("context pack"))?;
-    let saved = call.app.service.saved_pack(&call.caller, &id).await?;
-    call.record_read("context_packs.get", read_of(1)).await?;
+    let saved = call.recorded(call.app.service.saved_pack(&call.caller, &id).await?).await?;
     Reply::ok(&PackWire::kept(saved.into_shown()))
 }

@@ -210,15 +210,6 @@ pub struct ServeSettings {
     pub no_demo_tenant: bool,
 }
 
-/// The folder for what programs of this user remember from one run to the next; none if nothing says where that is.
-#[expect(clippy::disallowed_methods, reason = "settings are read here")]
-#[must_use]
-pub fn state_folder() -> Option<PathBuf> {
-    let chosen = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let home = || std::env::home_dir().filter(|home| home.is_absolute());
-    chosen.or_else(|| home().map(|home| home.join(".local/state")))
-}
-
 impl ServeSettings {
     /// Where to offer what operators ask for.
     #[must_use]
@@ -226,6 +217,15 @@ impl ServeSettings {
         let unasked = OpsListen::At(SocketAddr::from(([127, 0, 0, 1], 9_464)));
         self.ops_listen.or(self.metrics_listen).unwrap_or(unasked)
     }
+}
+
+/// The folder for what programs of this user remember from one run to the next; none if nothing says where that is.
+#[expect(clippy::disallowed_methods, reason = "settings are read here")]
+#[must_use]
+pub fn state_folder() -> Option<PathBuf> {
+    let chosen = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let home = || std::env::home_dir().filter(|home| home.is_absolute());
+    chosen.or_else(|| home().map(|home| home.join(".local/state")))
 }
 
 /// A signing key out of the environment. Never shown.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use cscp::domain::id::{Ids, StreamId};
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::speaking::SpeaksFor;
 use cscp::domain::time::Clock;
 use cscp::evidence::auditing::{Auditor, Trusted};
 use cscp::evidence::entry::LogEntry;
@@ -119,6 +120,7 @@ async fn export(kept: &Kept, payloads: Payloads) -> Vec<u8> {
         kind: CredentialKind::Auditor,
         scopes,
         principal_id: None,
+        speaks_for: SpeaksFor::default(),
     };
     let mut export = service.export(&caller, Selection { payloads, ..Selection::default() }).await.unwrap();
     let mut bundle = Vec::new();

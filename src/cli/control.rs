@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use clap::{Subcommand, ValueEnum};
 
+use super::speaking::{self, Speaking};
 use super::{Failure, open};
 use crate::config::Settings;
 use crate::domain::id::{Ids, KeyId, PrincipalId, TenantId};
 use crate::domain::operation::CredentialKind;
+use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::Clock;
 use crate::service::NewKey;
 use crate::storage::{ApiKey, Scope, StorageError, Store, Tenant};
@@ -95,6 +97,8 @@ pub(crate) enum KeyCommand {
         /// In whose name it acts: a principal's id
         #[arg(long)]
         principal: Option<String>,
+        #[command(flatten)]
+        speaking: Speaking,
         /// What you call it
         #[arg(long, default_value = "")]
         label: String,
@@ -107,6 +111,16 @@ pub(crate) enum KeyCommand {
         /// Whose
         #[arg(long)]
         tenant: String,
+    },
+    /// Say anew whom a key may speak for when facts are read; it takes effect within a second or two
+    SpeaksFor {
+        /// Whose
+        #[arg(long)]
+        tenant: String,
+        /// Its id, as the list shows it
+        key: String,
+        #[command(flatten)]
+        speaking: Speaking,
     },
     /// Revoke a key; it stops working within a second or two
     Revoke {
@@ -234,13 +248,15 @@ async fn known_tenant(store: &dyn Store, tenant: &str) -> Result<TenantId, Failu
 pub(super) async fn key(settings: &Settings, command: KeyCommand) -> Result<ExitCode, Failure> {
     let store = open::store(settings).await?;
     match command {
-        KeyCommand::Create { tenant, kind, scopes, principal, label, json } => {
+        KeyCommand::Create { tenant, kind, scopes, principal, speaking, label, json } => {
             let tenant_id = known_tenant(store.as_ref(), &tenant).await?;
             let kind = CredentialKind::from(kind);
             let scopes = if scopes.is_empty() { None } else { Some(read_scopes(&scopes, kind)?) };
             let principal = principal.map(PrincipalId::new).transpose();
             let principal = principal.map_err(|error| Failure::new(format!("--principal {error}")))?;
-            let key = mint(tenant_id, kind, scopes, principal, label);
+            let usual = SpeaksFor::usual(kind, principal.as_ref());
+            let speaks_for = speaking.read(usual)?;
+            let key = mint(tenant_id, kind, scopes, principal, label).speaking_for(speaks_for);
             store.create_key(&key.record).await?;
             print_new(&key, json);
         }
@@ -248,9 +264,17 @@ pub(super) async fn key(settings: &Settings, command: KeyCommand) -> Result<Exit
             let tenant_id = known_tenant(store.as_ref(), &tenant).await?;
             store.keys(&tenant_id).await?.iter().for_each(print_key);
         }
+        KeyCommand::SpeaksFor { tenant, key, speaking } => {
+            let tenant_id = known_tenant(store.as_ref(), &tenant).await?;
+            let (key_id, speaks_for) = (key_id(&key)?, speaking.read(SpeaksFor::default())?);
+            if !store.set_key_voice(&tenant_id, &key_id, &speaks_for).await? {
+                return Err(Failure::new(format!("the tenant {tenant} has no key {key_id}")));
+            }
+            println!("The key {key_id} speaks for {}; within a second or two.", speaking::told(&speaks_for));
+        }
         KeyCommand::Revoke { tenant, key } => {
             let tenant_id = known_tenant(store.as_ref(), &tenant).await?;
-            let key_id = KeyId::parse(&key).ok_or_else(|| Failure::new("that is not a key's id; see cscp key list"))?;
+            let key_id = key_id(&key)?;
             if !store.revoke_key(&tenant_id, &key_id, SystemClock.now()).await? {
                 return Err(Failure::new(format!("the tenant {tenant} has no key {key_id}")));
             }
@@ -259,6 +283,10 @@ pub(super) async fn key(settings: &Settings, command: KeyCommand) -> Result<Exit
     }
     store.close().await;
     Ok(ExitCode::SUCCESS)
+}
+
+fn key_id(text: &str) -> Result<KeyId, Failure> {
+    KeyId::parse(text).ok_or_else(|| Failure::new("that is not a key's id; see cscp key list"))
 }
 
 fn read_scopes(words: &[String], kind: CredentialKind) -> Result<BTreeSet<Scope>, Failure> {
@@ -282,7 +310,7 @@ fn print_new(key: &NewKey, json: bool) {
     if json {
         let shown = serde_json::json!({
             "key_id": record.key_id, "tenant": record.tenant_id, "kind": record.kind, "scopes": record.scopes,
-            "principal": record.principal_id, "label": record.label, "key": key.secret,
+            "principal": record.principal_id, "speaks_for": speaking::told(&record.speaks_for), "label": record.label, "key": key.secret,
         });
         println!("{shown}");
     } else {
@@ -297,5 +325,9 @@ fn print_key(key: &ApiKey) {
     let state = key.revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
     let principal = key.principal_id.as_ref().map_or("-", |id| id.as_str());
     let (id, created, scopes) = (&key.key_id, key.created_at, scopes.join(" "));
-    println!("{id}\t{kind}\t{state}\tprincipal: {principal}\tcreated {created}\t{scopes}\t{}", key.label);
+    let speaks_for = speaking::told(&key.speaks_for);
+    println!(
+        "{id}\t{kind}\t{state}\tprincipal: {principal}\tspeaks for: {speaks_for}\tcreated {created}\t{scopes}\t{}",
+        key.label
+    );
 }

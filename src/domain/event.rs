@@ -10,8 +10,8 @@ use super::command::{CommandRecord, CommandResult};
 use super::context::{ContextRecord, State};
 use super::frame::{ContextFrame, FrameRef};
 use super::id::{
-    AttemptId, CommandId, ContextId, ConversationId, CorrelationId, FactUid, ItemId, MessageId, PrincipalId, ReadingId,
-    SpaceId,
+    AttemptId, CommandId, ContextId, ConversationId, CorrelationId, FactUid, ItemId, MessageId, PackId, PrincipalId,
+    ReadingId, SpaceId,
 };
 use super::item::{ApprovalDecision, ItemState, PendingItem, Prompt};
 use super::lifecycle::{LifecycleEvent, Status};
@@ -128,6 +128,18 @@ pub struct ReadRecord {
     /// The command looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_id: Option<CommandId>,
+    /// The fact space looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space_id: Option<SpaceId>,
+    /// The kept context pack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pack_id: Option<PackId>,
+    /// The records that were shown, by their ids or keys; of many the first ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+    /// Where there were more than are listed: a digest over all of them, under the tenant's key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids_digest: Option<String>,
     /// Whether it was refused.
     pub refused: bool,
     /// How many records were shown.

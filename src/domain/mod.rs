@@ -27,6 +27,7 @@ pub mod refusal;
 pub mod rulebook;
 pub mod slots;
 mod space_id;
+pub mod speaking;
 pub mod subject;
 pub mod time;
 pub mod verdict;

@@ -285,6 +285,10 @@ mod tests {
             conversation_id: None,
             context_id: None,
             command_id: None,
+            space_id: None,
+            pack_id: None,
+            ids: Vec::new(),
+            ids_digest: None,
             refused: false,
             records: 0,
         };

@@ -188,6 +188,8 @@ impl From<ServiceError> for Problem {
             ServiceError::KeyNamesSubject => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_personal", detail)
             }
+            ServiceError::OtherViewer => Self::new(StatusCode::FORBIDDEN, "viewer_not_allowed", detail),
+            ServiceError::NotPermitted => Self::new(StatusCode::FORBIDDEN, "not_permitted", detail),
             ServiceError::DetailNotAllowed => Self::new(StatusCode::FORBIDDEN, "detail_not_allowed", detail),
             ServiceError::Busy { retry_after_seconds } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
                 .header(RETRY_AFTER, &retry_after_seconds.to_string())

@@ -119,6 +119,8 @@ fn service_errors() -> Vec<ServiceError> {
         ServiceError::Unauthenticated,
         ServiceError::MissingScope(Scope::ContextRead),
         ServiceError::NotFound("record"),
+        ServiceError::OtherViewer,
+        ServiceError::NotPermitted,
         ServiceError::DetailNotAllowed,
         ServiceError::Busy { retry_after_seconds: 1 },
         ServiceError::ClockBehind { seconds: 90_000 },

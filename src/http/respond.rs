@@ -1,4 +1,4 @@
-//! Answers: JSON with its headers, and the evidence that somebody looked.
+//! Answers: JSON with its headers.
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION};
@@ -9,10 +9,9 @@ use serde::Serialize;
 use super::extract::Call;
 use super::headers::{IDEMPOTENT_REPLAYED, etag};
 use super::problem::Problem;
-use crate::domain::event::ReadRecord;
-use crate::domain::operation::{Answer, CredentialKind, Operation, RecordRead};
+use crate::domain::operation::{Answer, Operation};
 use crate::domain::time::Timestamp;
-use crate::service::ServiceError;
+use crate::service::{ServiceError, Unrecorded};
 use crate::storage::Claim;
 
 /// A JSON answer.
@@ -95,38 +94,9 @@ impl Call {
         }
     }
 
-    /// Writes down that somebody looked, and how much they saw, before it is shown. Programs that serve the
-    /// conversation leave no entry.
-    pub(crate) async fn record_read(&self, operation: &str, about: ReadRecord) -> Result<(), Problem> {
-        match self.caller.kind {
-            CredentialKind::Handler | CredentialKind::Agent => return Ok(()),
-            CredentialKind::Operator | CredentialKind::Auditor | CredentialKind::Admin => {}
-        }
-        let read = ReadRecord {
-            operation: operation.to_owned(),
-            key_id: self.caller.key_id.to_string(),
-            viewer_id: self.caller.principal_id.clone(),
-            detail: Some(self.caller.seen().to_owned()),
-            ..about
-        };
-        let operation = Operation::RecordRead(RecordRead { reader: self.caller.reader(), read });
-        self.app.service.execute(&self.caller, operation, None).await?;
-        Ok(())
-    }
-}
-
-/// A read of so many records, to be completed by [`Call::record_read`].
-pub(crate) fn read_of(records: usize) -> ReadRecord {
-    ReadRecord {
-        operation: String::new(),
-        key_id: String::new(),
-        viewer_id: None,
-        detail: None,
-        conversation_id: None,
-        context_id: None,
-        command_id: None,
-        refused: false,
-        records: u32::try_from(records).unwrap_or(u32::MAX),
+    /// What a use case found, once it is recorded that this caller looked.
+    pub(crate) async fn recorded<T>(&self, found: Unrecorded<T>) -> Result<T, Problem> {
+        Ok(found.record(&self.app.service, &self.caller).await?)
     }
 }
 

@@ -1,7 +1,4 @@
-//! Who looks, how much they may see, and the record that they looked.
-//!
-//! **Invariant:** a read by an operator, an auditor or an administrator is durable in the reader's own stream before it is answered, and so
-//! is one that was refused.
+//! Who looks, and how much they may see.
 
 use serde_json::{Map, Value};
 
@@ -10,9 +7,8 @@ use super::wording::Language;
 use super::{Caller, Service, ServiceError};
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
-use crate::domain::event::ReadRecord;
-use crate::domain::id::{CommandId, ContextId, ConversationId, PrincipalId, RoleName};
-use crate::domain::operation::{CredentialKind, Operation, RecordRead};
+use crate::domain::id::{PrincipalId, RoleName};
+use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{DetailLevel, OocRules, RedactionMethod};
 use crate::domain::principal::Principal;
 use crate::domain::redaction::{EXTENSIONS, Redactor};
@@ -108,23 +104,6 @@ impl Caller {
     pub fn seen(&self) -> &'static str {
         if is_covered(self) { "redacted" } else { "raw" }
     }
-}
-
-/// What a read is about, for its record.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Looked {
-    /// The operation.
-    pub(super) operation: String,
-    /// In whose name.
-    pub(super) viewer_id: Option<PrincipalId>,
-    /// How much was shown.
-    pub(super) detail: Option<String>,
-    /// The conversation looked at.
-    pub(super) conversation_id: Option<ConversationId>,
-    /// The context looked at.
-    pub(super) context_id: Option<ContextId>,
-    /// The command looked at.
-    pub(super) command_id: Option<CommandId>,
 }
 
 impl Service {
@@ -235,41 +214,6 @@ impl Service {
         };
         principal.aliases.retain_mut(|alias| left(&mut alias.value));
         principal.past_aliases.retain_mut(|past| left(&mut past.alias.value));
-    }
-
-    /// Writes down that somebody looked; returns when that is durable.
-    pub(super) async fn record_read(
-        &self,
-        caller: &Caller,
-        looked: Looked,
-        refused: bool,
-        records: usize,
-    ) -> Result<(), ServiceError> {
-        let read = ReadRecord {
-            operation: looked.operation,
-            key_id: caller.key_id.to_string(),
-            viewer_id: looked.viewer_id.or_else(|| caller.principal_id.clone()),
-            detail: looked.detail,
-            conversation_id: looked.conversation_id,
-            context_id: looked.context_id,
-            command_id: looked.command_id,
-            refused,
-            records: u32::try_from(records).unwrap_or(u32::MAX),
-        };
-        let operation = Operation::RecordRead(RecordRead { reader: caller.reader(), read });
-        self.execute(caller, operation, None).await.map(drop)
-    }
-
-    /// Checks a scope; a refusal is recorded before it is answered.
-    pub(super) async fn require_recorded(
-        &self,
-        caller: &Caller,
-        scope: Scope,
-        looked: &Looked,
-    ) -> Result<(), ServiceError> {
-        let Err(refusal) = caller.require(scope) else { return Ok(()) };
-        self.record_read(caller, looked.clone(), true, 0).await?;
-        Err(refusal)
     }
 }
 

@@ -8,6 +8,7 @@ use super::{Caller, ServiceError};
 use crate::domain::canonical::{Digest, Purpose, hash};
 use crate::domain::id::{Ids, PrincipalId, TenantId};
 use crate::domain::operation::CredentialKind;
+use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::{ApiKey, Scope, Store};
 
@@ -84,12 +85,20 @@ impl NewKey {
             digest: key_digest(&secret),
             kind,
             scopes: scopes.unwrap_or_else(|| Scope::defaults(kind)),
+            speaks_for: SpeaksFor::usual(kind, principal_id.as_ref()),
             principal_id,
             label,
             created_at: now,
             revoked_at: None,
         };
         Self { record, secret: format!("{PREFIX}{}{}", secret.to_hex(), checksum_of(&secret)) }
+    }
+
+    /// The same key, speaking for somebody else than its kind usually does.
+    #[must_use]
+    pub fn speaking_for(mut self, speaks_for: SpeaksFor) -> Self {
+        self.record.speaks_for = speaks_for;
+        self
     }
 }
 
@@ -130,6 +139,7 @@ impl Credentials {
             kind: key.kind,
             scopes: key.scopes,
             principal_id: key.principal_id,
+            speaks_for: key.speaks_for,
         };
         self.remember(presented.0, asked, caller.clone());
         Ok(caller)

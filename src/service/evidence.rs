@@ -8,8 +8,9 @@ mod spaces;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::access::Looked;
 use super::ooc::RedactionShown;
+use super::recording::{Looked, Unrecorded, Whose};
+use super::spaces::sees_recorded_values;
 use super::{Caller, Service, ServiceError};
 use crate::domain::id::{ArtifactId, ContextFrameId};
 use crate::domain::policy::RedactionMethod;
@@ -59,6 +60,7 @@ impl Service {
     /// Artifacts, oldest first. The read is recorded first, refused or not.
     pub async fn evidence(&self, caller: &Caller, query: &EvidenceQuery) -> Result<EvidencePage, ServiceError> {
         let looked = Looked {
+            space_id: query.space_id.clone(),
             conversation_id: query.conversation_id.clone(),
             context_id: query.context_id.clone(),
             command_id: query.command_id.clone(),
@@ -70,8 +72,9 @@ impl Service {
         let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
         let items: Vec<Value> = page.items.iter().map(|entry| covered(entry, caller, &mut redactor)).collect();
-        self.record_read(caller, looked, false, items.len()).await?;
-        Ok(EvidencePage { items, next: page.next, redaction: shown(caller, &redactor) })
+        let looked = Looked { ids: ids_of(&page.items), records: items.len(), ..looked };
+        let found = EvidencePage { items, next: page.next, redaction: shown(caller, &redactor) };
+        Unrecorded::new(found, looked).record(self, caller).await
     }
 
     /// One artifact.
@@ -79,8 +82,9 @@ impl Service {
         let looked = looked("evidence.artifact", caller);
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
         let entry = self.store.entry(&caller.tenant.tenant_id, id).await?;
-        self.record_read(caller, looked, false, usize::from(entry.is_some())).await?;
-        let entry = entry.ok_or(ServiceError::NotFound("artifact"))?;
+        let looked = one(looked, id, entry.is_some());
+        let entry = Unrecorded::or_not(entry.ok_or(ServiceError::NotFound("artifact")), looked);
+        let entry = entry.record(self, caller).await?;
         let book = self.rules.now();
         let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
@@ -93,8 +97,8 @@ impl Service {
         let looked = looked("evidence.proof", caller);
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
         let entry = self.store.entry(&caller.tenant.tenant_id, id).await?;
-        self.record_read(caller, looked, false, usize::from(entry.is_some())).await?;
-        entry.ok_or(ServiceError::NotFound("artifact"))
+        let looked = one(looked, id, entry.is_some());
+        Unrecorded::or_not(entry.ok_or(ServiceError::NotFound("artifact")), looked).record(self, caller).await
     }
 
     /// One frame with its hash, and with the salt where the frame is shown as it was hashed.
@@ -107,8 +111,9 @@ impl Service {
             looked.context_id = Some(stored.frame.context_id.clone());
             looked.command_id = Some(stored.frame.command_id.clone());
         }
-        self.record_read(caller, looked, false, usize::from(stored.is_some())).await?;
-        let stored = stored.ok_or(ServiceError::NotFound("context frame"))?;
+        let looked = one(looked, id, stored.is_some());
+        let stored = Unrecorded::or_not(stored.ok_or(ServiceError::NotFound("context frame")), looked);
+        let stored = stored.record(self, caller).await?;
         if stored.frame.context_hash(&stored.salt) != stored.context_hash {
             tracing::error!(frame = %id, "a context frame is not what was captured");
             return Err(ServiceError::Internal);
@@ -129,8 +134,9 @@ impl Service {
     }
 }
 
+/// Whether evidence is shown as it was written.
 pub(super) fn is_raw(caller: &Caller) -> bool {
-    caller.scopes.contains(&Scope::OocRaw)
+    sees_recorded_values(caller)
 }
 
 pub(super) fn level(caller: &Caller) -> &'static str {
@@ -138,7 +144,17 @@ pub(super) fn level(caller: &Caller) -> &'static str {
 }
 
 fn looked(operation: &str, caller: &Caller) -> Looked {
-    Looked { operation: operation.to_owned(), detail: Some(level(caller).to_owned()), ..Looked::default() }
+    let detail = Some(level(caller).to_owned());
+    Looked { operation: operation.to_owned(), whose: Whose::Everybodys, detail, ..Looked::default() }
+}
+
+/// A look at one record, found or not.
+fn one(looked: Looked, id: &impl ToString, found: bool) -> Looked {
+    Looked { ids: vec![id.to_string()], records: usize::from(found), ..looked }
+}
+
+fn ids_of(entries: &[LogEntry]) -> Vec<String> {
+    entries.iter().map(|entry| entry.header.artifact_id.to_string()).collect()
 }
 
 fn shown(caller: &Caller, redactor: &Redactor<'_>) -> RedactionShown {

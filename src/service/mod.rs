@@ -10,6 +10,7 @@ pub mod ooc;
 mod policies;
 pub mod privacy;
 mod reading;
+mod recording;
 mod replaying;
 pub mod retention;
 pub mod spaces;
@@ -29,6 +30,7 @@ pub use policies::{
     withdraw_policies,
 };
 pub use reading::{ContextView, ItemView};
+pub use recording::Unrecorded;
 pub use replaying::{Difference, How, Progress, ReplayReport, covered, replay_tenant};
 pub use verifying::{BundleCheck, TenantReport, TreeFault, TreeReport, check_checkpoint, verify_tenant};
 
@@ -39,6 +41,7 @@ use crate::domain::message::{MessageEvent, message_key};
 use crate::domain::operation::{Answer, CredentialKind, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
+use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::{Clock, Timestamp};
 use crate::state_layer::assembly::PackRefusal;
 use crate::storage::committer::{Busy, Committed, Committer, RulesInForce, Submission, WriteHealth};
@@ -57,6 +60,8 @@ pub struct Caller {
     pub scopes: BTreeSet<Scope>,
     /// In whose name it acts.
     pub principal_id: Option<PrincipalId>,
+    /// Whom it may speak for when facts are read.
+    pub speaks_for: SpeaksFor,
 }
 
 impl Caller {
@@ -117,6 +122,18 @@ pub enum ServiceError {
     /// The `Idempotency-Key` of an erasure tells about whom it is.
     #[error("the Idempotency-Key of an erasure must not name the person: send a random one")]
     KeyNamesSubject,
+    /// The key may not speak for the viewer that was named.
+    #[error(
+        "this key may not speak for that viewer: leave viewer out, or use a key that may (cscp key create --speaks-for, \
+         cscp key speaks-for)"
+    )]
+    OtherViewer,
+    /// Nothing of the fact space may be shown to whom the key speaks for.
+    #[error(
+        "whom this key speaks for may see nothing of this: use a key that speaks for somebody who may (cscp key create \
+         --speaks-for, cscp key speaks-for), or ask again if a service that decides was out of reach"
+    )]
+    NotPermitted,
     /// The detail asked for is more than credential, role and policy allow.
     #[error("neither more detail nor this query is allowed for this credential, this viewer's role and this policy")]
     DetailNotAllowed,

@@ -1,6 +1,7 @@
 //! Reads for handlers: contexts, items, commands, principals. Expiry is judged as they are read.
 
 use super::ooc::RedactionShown;
+use super::recording::{Looked, Unrecorded};
 use super::{Caller, Service, ServiceError};
 use crate::domain::command::{CommandRecord, ExecutionState};
 use crate::domain::context::{ContextRecord, OpenItems};
@@ -43,11 +44,16 @@ pub struct ItemView {
 
 impl Service {
     /// One context.
-    pub async fn context(&self, caller: &Caller, id: &ContextId) -> Result<ContextView, ServiceError> {
+    pub async fn context(&self, caller: &Caller, id: &ContextId) -> Result<Unrecorded<ContextView>, ServiceError> {
         caller.require(Scope::ContextRead)?;
         let context =
             self.store.context(&caller.tenant.tenant_id, id).await?.ok_or(ServiceError::NotFound("context"))?;
-        self.view(caller, context).await
+        let looked = Looked {
+            context_id: Some(context.context_id.clone()),
+            conversation_id: Some(context.conversation_id.clone()),
+            ..Looked::at("contexts.get", [id])
+        };
+        Ok(Unrecorded::new(self.view(caller, context).await?, looked))
     }
 
     /// Completes a record with its open items and with what policy derives instead of storing, and covers what
@@ -114,7 +120,11 @@ impl Service {
     }
 
     /// Contexts, newest first.
-    pub async fn contexts(&self, caller: &Caller, mut query: ContextQuery) -> Result<Page<ContextView>, ServiceError> {
+    pub async fn contexts(
+        &self,
+        caller: &Caller,
+        mut query: ContextQuery,
+    ) -> Result<Unrecorded<Page<ContextView>>, ServiceError> {
         caller.require(Scope::ContextRead)?;
         query.now = Some(self.now());
         let page = self.store.contexts(&caller.tenant.tenant_id, &query).await?;
@@ -122,15 +132,24 @@ impl Service {
         for context in page.items {
             items.push(self.view(caller, context).await?);
         }
-        Ok(Page { items, next: page.next })
+        let looked = Looked {
+            conversation_id: query.conversation_id,
+            ..Looked::at("contexts.query", items.iter().map(|view| &view.context.context_id))
+        };
+        Ok(Unrecorded::new(Page { items, next: page.next }, looked))
     }
 
     /// One pending item.
-    pub async fn item(&self, caller: &Caller, id: &ItemId) -> Result<ItemView, ServiceError> {
+    pub async fn item(&self, caller: &Caller, id: &ItemId) -> Result<Unrecorded<ItemView>, ServiceError> {
         caller.require(Scope::ContextRead)?;
         let item =
             self.store.item(&caller.tenant.tenant_id, id).await?.ok_or(ServiceError::NotFound(id.kind().as_str()))?;
-        self.item_view(caller, item).await
+        let looked = Looked {
+            context_id: Some(item.context_id.clone()),
+            conversation_id: Some(item.conversation_id.clone()),
+            ..Looked::at(&format!("{}s.get", id.kind().as_str()), [id])
+        };
+        Ok(Unrecorded::new(self.item_view(caller, item).await?, looked))
     }
 
     pub(super) async fn item_view(&self, caller: &Caller, item: PendingItem) -> Result<ItemView, ServiceError> {
@@ -173,7 +192,11 @@ impl Service {
     }
 
     /// Approvals, newest first.
-    pub async fn approvals(&self, caller: &Caller, mut query: ApprovalQuery) -> Result<Page<ItemView>, ServiceError> {
+    pub async fn approvals(
+        &self,
+        caller: &Caller,
+        mut query: ApprovalQuery,
+    ) -> Result<Unrecorded<Page<ItemView>>, ServiceError> {
         caller.require(Scope::ContextRead)?;
         query.now = Some(self.now());
         let page = self.store.approvals(&caller.tenant.tenant_id, &query).await?;
@@ -181,16 +204,27 @@ impl Service {
         for item in page.items {
             items.push(self.item_view(caller, item).await?);
         }
-        Ok(Page { items, next: page.next })
+        let looked = Looked {
+            conversation_id: query.conversation_id,
+            ..Looked::at("approvals.query", items.iter().map(|view| &view.item.item_id))
+        };
+        Ok(Unrecorded::new(Page { items, next: page.next }, looked))
     }
 
     /// One command.
-    pub async fn command(&self, caller: &Caller, id: &CommandId) -> Result<CommandRecord, ServiceError> {
+    pub async fn command(&self, caller: &Caller, id: &CommandId) -> Result<Unrecorded<CommandRecord>, ServiceError> {
         caller.require(Scope::ContextRead)?;
         let found = self.store.command(&caller.tenant.tenant_id, id).await?;
         let mut command = found.ok_or(ServiceError::NotFound("command"))?;
         self.cover_command(caller, &mut command);
-        Ok(command)
+        let looked = Looked {
+            command_id: Some(id.clone()),
+            context_id: Some(command.context_id.clone()),
+            conversation_id: Some(command.conversation_id.clone()),
+            records: 1,
+            ..Looked::at::<&str>("commands.get", [])
+        };
+        Ok(Unrecorded::new(command, looked))
     }
 
     /// Commands that were bound and not reported on, the one first that has waited longest: those whose owners have time
@@ -201,7 +235,7 @@ impl Service {
         wanted: Option<ExecutionState>,
         after: Option<Position>,
         limit: u32,
-    ) -> Result<Page<CommandRecord>, ServiceError> {
+    ) -> Result<Unrecorded<Page<CommandRecord>>, ServiceError> {
         caller.require(Scope::ContextRead)?;
         let now = self.now();
         let query = UnreportedQuery {
@@ -215,11 +249,17 @@ impl Service {
         for command in &mut page.items {
             self.cover_command(caller, command);
         }
-        Ok(page)
+        // Named by their contexts: the ids of commands are their callers' free text.
+        let looked = Looked::at("commands.query", page.items.iter().map(|command| &command.context_id));
+        Ok(Unrecorded::new(page, looked))
     }
 
     /// Principals. What they are called elsewhere is for those who keep them.
-    pub async fn principals(&self, caller: &Caller, query: PrincipalQuery) -> Result<Page<Principal>, ServiceError> {
+    pub async fn principals(
+        &self,
+        caller: &Caller,
+        query: PrincipalQuery,
+    ) -> Result<Unrecorded<Page<Principal>>, ServiceError> {
         if caller.require(Scope::PrincipalWrite).is_err() {
             caller.require(Scope::ContextRead)?;
         }
@@ -227,6 +267,7 @@ impl Service {
         for principal in &mut page.items {
             self.cover_principal(caller, principal);
         }
-        Ok(page)
+        let looked = Looked::at("principals.query", page.items.iter().map(|principal| &principal.principal_id));
+        Ok(Unrecorded::new(page, looked))
     }
 }

@@ -51,6 +51,7 @@ use crate::domain::id::{
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
 use crate::domain::principal::{PersonKey, Principal};
+use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::Timestamp;
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
@@ -100,6 +101,13 @@ pub trait Store: TreeStore + LoggedStore + LiveStore + DisposalStore + AgedRecor
     async fn keys(&self, tenant_id: &TenantId) -> Result<Vec<ApiKey>, StorageError>;
     /// Revokes a key; `false` if there is none.
     async fn revoke_key(&self, tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> Result<bool, StorageError>;
+    /// Says anew whom a key may speak for; `false` if there is none.
+    async fn set_key_voice(
+        &self,
+        tenant_id: &TenantId,
+        key_id: &KeyId,
+        speaks_for: &SpeaksFor,
+    ) -> Result<bool, StorageError>;
     /// The key with this digest and its tenant, revoked or not.
     async fn find_key(&self, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError>;
 

@@ -9,6 +9,7 @@ use crate::domain::canonical::Digest;
 use crate::domain::id::{KeyId, PrincipalId, SpaceId, TenantId};
 use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{PolicyRef, PolicyScope};
+use crate::domain::speaking::{Capability, SpeaksFor, Voice};
 use crate::domain::time::Timestamp;
 use crate::storage::{Answered, Refused, StorageError};
 
@@ -169,12 +170,43 @@ pub struct ApiKey {
     pub scopes: BTreeSet<Scope>,
     /// In whose name it acts, for operators, auditors and approvers.
     pub principal_id: Option<PrincipalId>,
+    /// Whom it may speak for when facts are read.
+    pub speaks_for: SpeaksFor,
     /// What its owner calls it.
     pub label: String,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
+}
+
+/// How the columns of a key say in whose name it may look.
+pub(super) fn voice_columns(speaks_for: &SpeaksFor) -> (&'static str, Option<&str>) {
+    match &speaks_for.voice {
+        Voice::Nobody => ("nobody", None),
+        Voice::Principal(id) => ("principal", Some(id.as_str())),
+        Voice::Anyone => ("anyone", None),
+    }
+}
+
+/// Whom a key may speak for, as its columns say; none if they say nothing that can be.
+pub(super) fn speaks_for(
+    word: &str,
+    viewer: Option<String>,
+    capability: (Option<String>, Option<String>),
+) -> Option<SpeaksFor> {
+    let voice = match (word, viewer) {
+        ("nobody", None) => Voice::Nobody,
+        ("anyone", None) => Voice::Anyone,
+        ("principal", Some(id)) => Voice::Principal(PrincipalId::new(id).ok()?),
+        _ => return None,
+    };
+    let capability = match capability {
+        (Some(organization), Some(capability)) => Some(Capability { organization, capability }),
+        (None, None) => None,
+        _ => return None,
+    };
+    Some(SpeaksFor { voice, capability })
 }
 
 impl fmt::Debug for ApiKey {

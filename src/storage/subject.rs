@@ -265,7 +265,7 @@ impl Terms {
             Table::Frames => one("frames", "context_frame_id", [NONE, NONE, "context_id"], "body", "body"),
             Table::Principals => one("principals", "principal_id", [NONE, "principal_id", NONE], "body", "body"),
             Table::ApiKeys => {
-                let text = "coalesce(principal_id, '') || ' ' || label";
+                let text = "coalesce(principal_id, '') || ' ' || coalesce(viewer_id, '') || ' ' || label";
                 one("api_keys", "key_id", [NONE, "principal_id", NONE], "label", text)
             }
             Table::Streams | Table::Messages | Table::Claims | Table::SpaceRecords | Table::LogPayloads => {

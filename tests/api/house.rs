@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cscp::domain::canonical::Digest;
 use cscp::domain::id::{Ids, PrincipalId, TenantId};
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::speaking::SpeaksFor;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::http::{HttpConfig, router};
 use cscp::packs::PackSource;
@@ -262,12 +263,40 @@ impl House {
         scopes: Option<&[Scope]>,
         principal: Option<&str>,
     ) -> Client {
+        self.new_client(tenant, kind, scopes, principal, None).await
+    }
+
+    /// A client of the tenant `a` with a new key that speaks for this one.
+    pub(crate) async fn speaking(
+        &self,
+        kind: CredentialKind,
+        scopes: Option<&[Scope]>,
+        speaks_for: SpeaksFor,
+    ) -> Client {
+        self.new_client("a", kind, scopes, None, Some(speaks_for)).await
+    }
+
+    /// A client of the tenant `a` that acts for one principal and speaks for another.
+    pub(crate) async fn acting(&self, kind: CredentialKind, principal: &str, speaks_for: SpeaksFor) -> Client {
+        self.new_client("a", kind, None, Some(principal), Some(speaks_for)).await
+    }
+
+    async fn new_client(
+        &self,
+        tenant: &str,
+        kind: CredentialKind,
+        scopes: Option<&[Scope]>,
+        principal: Option<&str>,
+        speaks_for: Option<SpeaksFor>,
+    ) -> Client {
         let mut source = SystemEntropy;
         let mut ids = Ids::new(self.clock.now(), &mut source);
         let scopes: Option<BTreeSet<Scope>> = scopes.map(|scopes| scopes.iter().copied().collect());
         let principal = principal.map(|id| PrincipalId::new(id).unwrap());
         let tenant = TenantId::new(tenant).unwrap();
+        let usual = SpeaksFor::usual(kind, principal.as_ref());
         let key = NewKey::mint(tenant, kind, scopes, principal, String::new(), self.clock.now(), &mut ids);
+        let key = key.speaking_for(speaks_for.unwrap_or(usual));
         self.store.create_key(&key.record).await.unwrap();
         Client { base: self.base.clone(), key: Some(key.secret), http: self.http.clone() }
     }

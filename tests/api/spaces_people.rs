@@ -1,6 +1,7 @@
 //! Who may do what: agents write and observe, people correct and delete and see how facts stand, not what they say.
 
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::speaking::{SpeaksFor, Voice};
 use cscp::storage::Scope;
 use serde_json::{Value, json};
 
@@ -9,6 +10,10 @@ use crate::house::House;
 use crate::spaces::{at, pack, write, written};
 
 const CANARY: &str = "CANARY7f3a";
+
+fn anyone() -> SpeaksFor {
+    SpeaksFor { voice: Voice::Anyone, capability: None }
+}
 
 /// A space with something of everything, and the uid of a fact that was replaced.
 async fn furnished(client: &Client) -> String {
@@ -100,7 +105,7 @@ async fn whoever_looks_sees_how_facts_stand_and_not_what_they_say() {
     let reads = ["", "/facts?include_invalid=true", &fact, &chain, "/current/address", "/environment", "/working-set"];
     for kind in [CredentialKind::Operator, CredentialKind::Auditor] {
         let covered = house.client("a", kind, read, None).await;
-        let clear = house.client("a", kind, raw, None).await;
+        let clear = house.speaking(kind, raw, anyone()).await;
         for rest in reads {
             let got = covered.get(&at("s", rest)).await.expect(200);
             assert!(!got.body.to_string().contains(CANARY), "{rest}: {:#}", got.body);
@@ -118,7 +123,7 @@ async fn whoever_looks_sees_how_facts_stand_and_not_what_they_say() {
     let back = covered.post(&at("s", &format!("/facts/{old}/restore")), json!({"reason": CANARY})).await.expect(200);
     assert!(!back.body.to_string().contains(CANARY), "{:#}", back.body);
     for kind in [CredentialKind::Handler, CredentialKind::Agent, CredentialKind::Admin] {
-        let client = house.client("a", kind, read, None).await;
+        let client = house.speaking(kind, read, anyone()).await;
         assert_eq!(client.get(&at("s", &fact)).await.expect(200).body["value"]["street"], CANARY, "{kind:?}");
     }
 }

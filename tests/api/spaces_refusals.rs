@@ -1,6 +1,7 @@
 //! Bad input: each fault has its own answer, which says where it is, and nothing is half-written.
 
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::speaking::{Capability, SpeaksFor, Voice};
 use cscp::storage::{EvidenceQuery, Scope};
 use serde_json::{Value, json};
 
@@ -127,7 +128,9 @@ async fn learning_tiers_say_what_is_missing() {
         let body = json!({"kind": "agent", "maturity": maturity});
         let got = handler.put(&format!("/v1/principals/{id}"), body).await.expect(201);
         assert_eq!(got.body.get("maturity").and_then(Value::as_str), maturity);
-        let agent = house.client("a", CredentialKind::Agent, None, Some(&id)).await;
+        let own = Capability { organization: "acme".to_owned(), capability: "triage".to_owned() };
+        let own = SpeaksFor { voice: Voice::Nobody, capability: Some(own) };
+        let agent = house.acting(CredentialKind::Agent, &id, own).await;
         for (place, (abstraction, needed)) in
             [("event", "junior"), ("heuristic", "senior"), ("strategy", "master")].into_iter().enumerate()
         {

@@ -13,10 +13,10 @@ use crate::house::{House, ask, bind, fresh};
 const RANDOM: &str = "018bcfe568007707870707070707070f";
 
 /// Ids of tenant A's records by the name that paths give them, and ids that nobody has.
-type Ids = BTreeMap<&'static str, (String, String)>;
+pub(crate) type Ids = BTreeMap<&'static str, (String, String)>;
 
 /// Gives tenant A one record of every kind.
-async fn furnish(house: &House, client: &Client) -> Ids {
+pub(crate) async fn furnish(house: &House, client: &Client) -> Ids {
     let (context, binding) = house.confirmed(client, "bound").await;
     let path = format!("/v1/contexts/{context}/commands");
     let bound = client.ask("POST", &path).valid(&binding).send().await.expect(201);

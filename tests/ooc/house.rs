@@ -16,6 +16,7 @@ use cscp::domain::operation::{
 };
 use cscp::domain::principal::PrincipalKind;
 use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
+use cscp::domain::speaking::SpeaksFor;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::http::HttpConfig;
 use cscp::packs::PackSource;
@@ -102,7 +103,14 @@ impl House {
         let mut source = Counter(self.clock.0.lock().unwrap().unsigned_abs());
         let key_id = Ids::new(self.clock.now(), &mut source).key();
         let scopes: BTreeSet<Scope> = Scope::defaults(kind).into_iter().chain([Scope::OocRead]).collect();
-        Caller { tenant: Arc::clone(tenant), key_id, kind, scopes, principal_id: None }
+        Caller {
+            tenant: Arc::clone(tenant),
+            key_id,
+            kind,
+            scopes,
+            principal_id: None,
+            speaks_for: SpeaksFor::usual(kind, None),
+        }
     }
 
     /// The server's wire, and a working key of this caller.

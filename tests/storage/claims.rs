@@ -295,6 +295,7 @@ async fn of_two_that_create_one_tenant_or_one_key_one_does() {
             kind: CredentialKind::Handler,
             scopes: Scope::defaults(CredentialKind::Handler),
             principal_id: None,
+            speaks_for: cscp::domain::speaking::SpeaksFor::default(),
             label: String::new(),
             created_at: house.tenant.created_at,
             revoked_at: None,

@@ -287,6 +287,10 @@ async fn readers_have_a_chain_of_their_own() {
         conversation_id: None,
         context_id: None,
         command_id: None,
+        space_id: None,
+        pack_id: None,
+        ids: Vec::new(),
+        ids_digest: None,
         refused: false,
         records: 1,
     };

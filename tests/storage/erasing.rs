@@ -10,6 +10,7 @@ use cscp::domain::id::{AttemptId, CommandId, Ids, PrincipalId};
 use cscp::domain::message::message_key;
 use cscp::domain::operation::{AttachPrompt, CredentialKind, Operation, PutPrincipal};
 use cscp::domain::principal::{Alias, AliasKind, PrincipalKind};
+use cscp::domain::speaking::SpeaksFor;
 use cscp::packs::PackSource;
 use cscp::service::privacy::{Erase, Erased, Selector};
 use cscp::service::{Caller, Service, ServiceError, verify_tenant};
@@ -76,6 +77,7 @@ fn service(house: &House, store: Arc<dyn Store>) -> (Service, Caller) {
         kind: CredentialKind::Admin,
         scopes: BTreeSet::from(Scope::ALL),
         principal_id: None,
+        speaks_for: SpeaksFor::default(),
     };
     (service, caller)
 }

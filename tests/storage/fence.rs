@@ -86,6 +86,7 @@ async fn behind_the_fence_everything_goes_on_as_before() {
         kind: CredentialKind::Handler,
         scopes: Scope::defaults(CredentialKind::Handler),
         principal_id: None,
+        speaks_for: cscp::domain::speaking::SpeaksFor::default(),
         label: "one".to_owned(),
         created_at: house.clock.now(),
         revoked_at: None,

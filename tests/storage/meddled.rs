@@ -15,6 +15,7 @@ use cscp::domain::id::{
 use cscp::domain::item::PendingItem;
 use cscp::domain::message::MessageRecord;
 use cscp::domain::principal::{PersonKey, Principal};
+use cscp::domain::speaking::SpeaksFor;
 use cscp::domain::time::Timestamp;
 use cscp::domain::world::StoredFrame;
 use cscp::evidence::entry::{LogEntry, StreamHead};
@@ -379,6 +380,7 @@ pass_on! {
     fn create_key(key: &ApiKey) -> ();
     fn keys(tenant_id: &TenantId) -> Vec<ApiKey>;
     fn revoke_key(tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> bool;
+    fn set_key_voice(tenant_id: &TenantId, key_id: &KeyId, speaks_for: &SpeaksFor) -> bool;
     fn find_key(digest: &Digest) -> Option<(ApiKey, Tenant)>;
     fn context(tenant_id: &TenantId, id: &ContextId) -> Option<ContextRecord>;
     fn contexts(tenant_id: &TenantId, query: &ContextQuery) -> Page<ContextRecord>;

@@ -80,6 +80,7 @@ fn pack(name: &str) -> SavedPack {
     SavedPack {
         pack_id: PackId::parse("pck_0000000000000000000000000000000a").unwrap(),
         space_id: space(name),
+        wider: None,
         viewer: Viewer::default(),
         as_of: at(3),
         created_at: at(4),

@@ -8,7 +8,6 @@ use super::contexts::context_id;
 use super::parts::{printable, target};
 use super::view::CommandWire;
 use crate::domain::command::ExecutionState;
-use crate::domain::event::ReadRecord;
 use crate::domain::frame::CitedPack;
 use crate::domain::id::{AttemptId, Channel, CommandId, CommandName, CorrelationId, IdempotencyKey, MessageId, PackId};
 use crate::domain::message::message_key;
@@ -19,7 +18,7 @@ use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
-use crate::http::respond::{Reply, read_of, unexpected};
+use crate::http::respond::{Reply, unexpected};
 use crate::storage::Scope;
 
 const BIND: Endpoint = Endpoint::post("/v1/contexts/{context_id}/commands", &[Scope::CommandBind]);
@@ -190,14 +189,7 @@ fn envelope(clear: Option<Value>, digest: Option<String>) -> Result<Envelope, Pr
 
 async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     let id = command_id(id)?;
-    let command = call.app.service.command(&call.caller, &id).await?;
-    let about = ReadRecord {
-        command_id: Some(id),
-        context_id: Some(command.context_id.clone()),
-        conversation_id: Some(command.conversation_id.clone()),
-        ..read_of(1)
-    };
-    call.record_read("commands.get", about).await?;
+    let command = call.recorded(call.app.service.command(&call.caller, &id).await?).await?;
     Reply::ok(&CommandWire::read(command, call.app.service.now()))
 }
 
@@ -225,8 +217,8 @@ async fn query(call: Call, body: Body<QueryWire>) -> Result<Reply, Problem> {
         UnreportedState::Unknown => ExecutionState::Unknown,
     });
     let after = paging::position(&call.caller, LIST, wire.cursor.as_deref())?;
-    let page = call.app.service.unreported(&call.caller, wanted, after, paging::limit(wire.limit)?).await?;
-    call.record_read("commands.query", read_of(page.items.len())).await?;
+    let found = call.app.service.unreported(&call.caller, wanted, after, paging::limit(wire.limit)?).await?;
+    let page = call.recorded(found).await?;
     let now = call.app.service.now();
     Reply::ok(&Listed {
         items: page.items.into_iter().map(|command| CommandWire::read(command, now)).collect(),

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use super::parts::extensions;
 use super::view::ContextWire;
 use crate::domain::context::{BlockedOn, CloseReason};
-use crate::domain::event::ReadRecord;
 use crate::domain::id::{ContextId, ConversationId, CorrelationId, MessageId, PrincipalId};
 use crate::domain::lifecycle::Status;
 use crate::domain::operation::{Answer, ChangeSlots, Move, OpenContext, Operation, Transition};
@@ -17,7 +16,7 @@ use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
-use crate::http::respond::{Done, Reply, read_of, unexpected};
+use crate::http::respond::{Done, Reply, unexpected};
 use crate::storage::{ContextQuery, Scope};
 
 const COLLECTION: &str = "/v1/contexts";
@@ -99,16 +98,14 @@ impl Wire for QueryWire {}
 async fn query(call: Call, body: Body<QueryWire>) -> Result<Reply, Problem> {
     let wire = body.typed;
     let query = ContextQuery {
-        conversation_id: wire.conversation_id.clone(),
+        conversation_id: wire.conversation_id,
         actor_id: wire.actor_id,
         status: wire.status,
         now: None,
         after: paging::position(&call.caller, LIST, wire.cursor.as_deref())?,
         limit: paging::limit(wire.limit)?,
     };
-    let page = call.app.service.contexts(&call.caller, query).await?;
-    let about = ReadRecord { conversation_id: wire.conversation_id, ..read_of(page.items.len()) };
-    call.record_read("contexts.query", about).await?;
+    let page = call.recorded(call.app.service.contexts(&call.caller, query).await?).await?;
     Reply::ok(&Listed {
         items: page.items.into_iter().map(ContextWire::read).collect(),
         next_cursor: page.next.map(|position| paging::cursor(&call.caller, LIST, position)),
@@ -117,10 +114,7 @@ async fn query(call: Call, body: Body<QueryWire>) -> Result<Reply, Problem> {
 
 async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     let id = context_id(&id)?;
-    let view = call.app.service.context(&call.caller, &id).await?;
-    let about =
-        ReadRecord { context_id: Some(id), conversation_id: Some(view.context.conversation_id.clone()), ..read_of(1) };
-    call.record_read("contexts.get", about).await?;
+    let view = call.recorded(call.app.service.context(&call.caller, &id).await?).await?;
     let revision = view.context.revision;
     Ok(Reply::ok(&ContextWire::read(view))?.revision(revision))
 }

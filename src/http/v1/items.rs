@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use super::view::ItemWire;
-use crate::domain::event::ReadRecord;
 use crate::domain::id::{Channel, ConversationId, ItemId, ItemKind, MessageId};
 use crate::domain::message::message_key;
 use crate::domain::operation::{Answer, AttachPrompt, Cancel, Operation};
@@ -13,7 +12,7 @@ use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
-use crate::http::respond::{Done, Reply, read_of, unexpected};
+use crate::http::respond::{Done, Reply, unexpected};
 use crate::storage::{ApprovalQuery, Scope};
 
 const READ: &[Scope] = &[Scope::ContextRead];
@@ -83,13 +82,7 @@ pub(super) fn item_reply(done: Done) -> Result<Reply, Problem> {
 
 async fn get(kind: ItemKind, call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     let id = item_id(kind, &id)?;
-    let view = call.app.service.item(&call.caller, &id).await?;
-    let about = ReadRecord {
-        context_id: Some(view.item.context_id.clone()),
-        conversation_id: Some(view.item.conversation_id.clone()),
-        ..read_of(1)
-    };
-    call.record_read(&format!("{}s.get", kind.as_str()), about).await?;
+    let view = call.recorded(call.app.service.item(&call.caller, &id).await?).await?;
     Reply::ok(&ItemWire::read(view))
 }
 
@@ -146,14 +139,12 @@ async fn query(call: Call, body: Body<QueryWire>) -> Result<Reply, Problem> {
     let wire = body.typed;
     let query = ApprovalQuery {
         open_only: wire.open_only.unwrap_or(false),
-        conversation_id: wire.conversation_id.clone(),
+        conversation_id: wire.conversation_id,
         now: None,
         after: paging::position(&call.caller, LIST, wire.cursor.as_deref())?,
         limit: paging::limit(wire.limit)?,
     };
-    let page = call.app.service.approvals(&call.caller, query).await?;
-    let about = ReadRecord { conversation_id: wire.conversation_id, ..read_of(page.items.len()) };
-    call.record_read("approvals.query", about).await?;
+    let page = call.recorded(call.app.service.approvals(&call.caller, query).await?).await?;
     Reply::ok(&Listed {
         items: page.items.into_iter().map(ItemWire::read).collect(),
         next_cursor: page.next.map(|position| paging::cursor(&call.caller, LIST, position)),

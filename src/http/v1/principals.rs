@@ -17,7 +17,7 @@ use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
-use crate::http::respond::{Reply, read_of, unexpected};
+use crate::http::respond::{Reply, unexpected};
 use crate::storage::{PrincipalQuery, Scope};
 
 const PUT: Endpoint = Endpoint::put("/v1/principals/{principal_id}", &[Scope::PrincipalWrite]);
@@ -169,8 +169,7 @@ async fn query(call: Call, body: Body<QueryWire>) -> Result<Reply, Problem> {
         after: paging::position(&call.caller, LIST, wire.cursor.as_deref())?,
         limit: paging::limit(wire.limit)?,
     };
-    let page = call.app.service.principals(&call.caller, query).await?;
-    call.record_read("principals.query", read_of(page.items.len())).await?;
+    let page = call.recorded(call.app.service.principals(&call.caller, query).await?).await?;
     Reply::ok(&Listed {
         items: page.items.into_iter().map(PrincipalWire::from).collect(),
         next_cursor: page.next.map(|position| paging::cursor(&call.caller, LIST, position)),

@@ -14,7 +14,7 @@ use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging;
 use crate::http::problem::{Problem, is_plain_name};
-use crate::http::respond::{Reply, read_of};
+use crate::http::respond::Reply;
 use crate::service::ServiceError;
 use crate::service::privacy::{Erase, ErasureShown, ExportPlace, Exported, Selector};
 use crate::storage::{Position, Scope};
@@ -100,8 +100,7 @@ async fn erase(call: Call, body: Body<EraseWire>) -> Result<Reply, Problem> {
     }
     let (service, caller) = (call.app.service.clone(), call.caller.clone());
     if dry_run {
-        let survey = service.survey_subject(&caller, &selector).await?;
-        call.record_read("privacy.survey", read_of(0)).await?;
+        let survey = call.recorded(service.survey_subject(&caller, &selector).await?).await?;
         let obstacles = if survey.held { vec!["legal_hold"] } else { Vec::new() };
         return Reply::ok(&SurveyWire { dry_run, counts: survey.counts, obstacles });
     }
@@ -119,7 +118,7 @@ async fn erase(call: Call, body: Body<EraseWire>) -> Result<Reply, Problem> {
 
 async fn erasure(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     let id = ErasureId::parse(&id).ok_or_else(|| Problem::not_found("erasure"))?;
-    Reply::ok(&call.app.service.erasure(&call.caller, &id).await?)
+    Reply::ok(&call.recorded(call.app.service.erasure(&call.caller, &id).await?).await?)
 }
 
 #[derive(Debug, Deserialize)]
@@ -144,8 +143,7 @@ async fn export(call: Call, body: Body<ExportWire>) -> Result<Reply, Problem> {
         Some(position) => serde_json::from_str(&position.id).map_err(|_| ServiceError::Internal)?,
         None => ExportPlace::default(),
     };
-    let page = call.app.service.export_subject(&call.caller, &selector, from).await?;
-    call.record_read("privacy.export", read_of(page.items.len())).await?;
+    let page = call.recorded(call.app.service.export_subject(&call.caller, &selector, from).await?).await?;
     let next_cursor = page.next.map(|place| {
         let id = String::from_utf8(canonical(&json!(place))).unwrap_or_default();
         paging::cursor(&call.caller, LIST, Position { micros: 0, id })

@@ -12,7 +12,7 @@ use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
-use crate::http::respond::{Reply, read_of};
+use crate::http::respond::Reply;
 use crate::service::privacy::NewHold;
 use crate::storage::{Held, Position, Scope};
 
@@ -69,8 +69,8 @@ async fn holds(call: Call, query: Result<Query<HoldsWire>, QueryRejection>) -> R
     let after = paging::position(&call.caller, LIST, cursor.as_deref())?;
     let after = after.and_then(|position| HoldId::parse(&position.id));
     let limit = paging::limit(limit)?;
-    let (items, more) = call.app.service.holds(&call.caller, after.as_ref(), limit).await?;
-    call.record_read("privacy.holds", read_of(items.len())).await?;
+    let found = call.app.service.holds(&call.caller, after.as_ref(), limit).await?;
+    let (items, more) = call.recorded(found).await?;
     let last = items.last().filter(|_| more).map(|hold| Position { micros: 0, id: hold.hold_id.to_string() });
     Reply::ok(&Listed { next_cursor: last.map(|position| paging::cursor(&call.caller, LIST, position)), items })
 }

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::access::{Looked, Sight};
+use super::access::Sight;
+use super::recording::{Looked, Unrecorded, Whose};
 use super::wording::{self, Draft, Language, Say, instant};
 use super::{Caller, Service, ServiceError};
 use crate::domain::command::{CommandRecord, Outcome};
@@ -110,6 +111,7 @@ impl Service {
     ) -> Result<Explained, ServiceError> {
         let mut looked = Looked {
             operation: "ooc.explanation".to_owned(),
+            whose: Whose::Everybodys,
             viewer_id: viewer_id.cloned(),
             command_id: Some(command_id.clone()),
             ..Looked::default()
@@ -118,17 +120,16 @@ impl Service {
         let sight = self.sight(caller, viewer_id, locale).await?;
         looked.detail = Some(sight.word().to_owned());
         if sight.level < DetailLevel::Standard {
-            self.record_read(caller, looked, true, 0).await?;
-            return Err(ServiceError::DetailNotAllowed);
+            return self.refuse_recorded(caller, &looked, ServiceError::DetailNotAllowed).await;
         }
         let book = self.rules.now();
         let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(sight.raw);
         let explanation = self.explain(caller, command_id, &sight, &mut redactor).await;
-        let records = explanation.as_ref().map_or(0, |explanation| explanation.steps.len());
-        self.record_read(caller, looked, false, records).await?;
+        looked.records = explanation.as_ref().map_or(0, |explanation| explanation.steps.len());
+        looked.context_id = explanation.as_ref().ok().and_then(|explanation| explanation.context_id.clone());
         Ok(Explained {
-            explanation: explanation?,
+            explanation: Unrecorded::or_not(explanation, looked).record(self, caller).await?,
             detail_level: super::access::detail_word(sight.level),
             as_of: self.now(),
             language: sight.language.tag(),

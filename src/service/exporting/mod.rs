@@ -13,8 +13,8 @@ use std::collections::{BTreeSet, VecDeque};
 pub use selection::{Nonce, NonceError, Payloads, Selection};
 
 use self::selection::{Plan, Source};
-use super::access::Looked;
-use super::evidence::level;
+use super::evidence::{is_raw, level};
+use super::recording::{Looked, Unrecorded, Whose};
 use super::transparency::broken;
 use super::{Caller, Service, ServiceError};
 use crate::domain::canonical::Digest;
@@ -63,6 +63,9 @@ impl Service {
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
         if selection.payloads == Payloads::Full {
             self.require_recorded(caller, Scope::OocRaw, &looked).await?;
+            if !is_raw(caller) {
+                return self.refuse_recorded(caller, &looked, ServiceError::DetailNotAllowed).await;
+            }
         }
         let signer = self.log.signer.as_ref().ok_or(ServiceError::NotFound("checkpoint"))?;
         let origin = signer.origin(&caller.tenant);
@@ -73,8 +76,7 @@ impl Service {
             return Err(ServiceError::NotFound("tree of that size"));
         }
         let plan = self.plan(caller, &selection, checkpoint.size).await?;
-        self.record_read(caller, looked, false, 0).await?;
-        Ok(Export {
+        let export = Export {
             service: self.clone(),
             caller: caller.clone(),
             selection,
@@ -87,7 +89,8 @@ impl Service {
             redacted: BTreeSet::new(),
             waiting: 0,
             stage: Stage::Opening,
-        })
+        };
+        Unrecorded::new(export, looked).record(self, caller).await
     }
 }
 
@@ -98,6 +101,10 @@ fn looked(caller: &Caller, selection: &Selection, operation: &str) -> Looked {
     };
     Looked {
         operation: operation.to_owned(),
+        whose: Whose::Everybodys,
+        // A chain that comes as a whole is named by whose it is.
+        ids: selection.actor_id.iter().map(ToString::to_string).collect(),
+        space_id: selection.fact_space.clone(),
         detail: Some(detail.to_owned()),
         conversation_id: selection.conversation_id.clone(),
         context_id: selection.context_id.clone(),
@@ -220,7 +227,7 @@ impl Export {
     async fn end(&mut self) -> Result<Vec<u8>, ServiceError> {
         let looked = looked(&self.caller, &self.selection, "evidence.exported");
         let records = usize::try_from(self.writer.entries()).unwrap_or(usize::MAX);
-        self.service.record_read(&self.caller, looked, false, records).await?;
+        Unrecorded::new((), Looked { records, ..looked }).record(&self.service, &self.caller).await?;
         let redacted = std::mem::take(&mut self.redacted).into_iter().collect();
         let mut bytes = self.line(&self.writer.summary(self.waiting, redacted))?;
         let writer = std::mem::take(&mut self.writer);

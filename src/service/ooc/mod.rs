@@ -11,7 +11,8 @@ mod view;
 pub use query::{OocRequest, Query, QueryNeeds};
 pub use view::{ContextShown, ExecutionShown, HistoryShown, Item, OocAnswer, RedactionShown};
 
-use super::access::{Looked, Sight, detail_word};
+use super::access::{Sight, detail_word};
+use super::recording::{Looked, Unrecorded, Whose};
 use super::{Caller, Service, ServiceError};
 use crate::domain::policy::DetailLevel;
 use crate::domain::redaction::Redactor;
@@ -34,6 +35,7 @@ impl Service {
         let row = request.query.row();
         let mut looked = Looked {
             operation: format!("ooc.{}", row.name.replace(' ', "_")),
+            whose: Whose::Everybodys,
             viewer_id: request.viewer_id.clone(),
             conversation_id: request.conversation_id.clone(),
             context_id: request.context_id.clone(),
@@ -44,16 +46,14 @@ impl Service {
         let sight = self.sight(caller, request.viewer_id.as_ref(), request.locale.as_deref()).await?;
         looked.detail = Some(sight.word().to_owned());
         if sight.level == DetailLevel::None || sight.level < row.least {
-            self.record_read(caller, looked, true, 0).await?;
-            return Err(ServiceError::DetailNotAllowed);
+            return self.refuse_recorded(caller, &looked, ServiceError::DetailNotAllowed).await;
         }
         let book = self.rules.now();
         let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(sight.raw);
         let found = self.find(caller, request, &sight, &mut redactor).await;
-        let records = found.as_ref().map_or(0, |found| found.records);
-        self.record_read(caller, looked, false, records).await?;
-        let found = found?;
+        looked.records = found.as_ref().map_or(0, |found| found.records);
+        let found = Unrecorded::or_not(found, looked).record(self, caller).await?;
         Ok(OocAnswer {
             query: row.name,
             detail_level: detail_word(sight.level),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::super::recording::{Looked, Unrecorded};
 use super::super::{Caller, Service, ServiceError};
 use super::Selector;
 use super::subject::Subject;
@@ -51,8 +52,20 @@ pub struct Export {
 }
 
 impl Service {
-    /// Everything that is held about somebody, page by page, in bounded memory. Whoever looks records it.
+    /// Everything that is held about somebody, page by page, in bounded memory.
     pub async fn export_subject(
+        &self,
+        caller: &Caller,
+        selector: &Selector,
+        from: ExportPlace,
+    ) -> Result<Unrecorded<Export>, ServiceError> {
+        let page = self.export_page(caller, selector, from).await?;
+        let people = self.people_named(caller, selector).await?;
+        let looked = Looked { records: page.items.len(), ..Looked::at("privacy.export", people) };
+        Ok(Unrecorded::new(page, looked))
+    }
+
+    async fn export_page(
         &self,
         caller: &Caller,
         selector: &Selector,

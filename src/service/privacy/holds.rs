@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use serde::Serialize;
 use serde_json::json;
 
+use super::super::recording::{Looked, Unrecorded};
 use super::super::{Caller, Service, ServiceError};
 use crate::domain::canonical::{Purpose, canonical, keyed};
 use crate::domain::disposal::DisposalEvent;
@@ -117,11 +118,12 @@ impl Service {
         caller: &Caller,
         after: Option<&HoldId>,
         limit: u32,
-    ) -> Result<(Vec<HoldShown>, bool), ServiceError> {
+    ) -> Result<Unrecorded<(Vec<HoldShown>, bool)>, ServiceError> {
         let mut rows = self.store.holds(&caller.tenant.tenant_id, after, limit.saturating_add(1)).await?;
         let most = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = rows.len() > most;
         rows.truncate(most);
-        Ok((rows.into_iter().map(HoldShown::from).collect(), more))
+        let looked = Looked::at("privacy.holds", rows.iter().map(|row| &row.hold_id));
+        Ok(Unrecorded::new((rows.into_iter().map(HoldShown::from).collect(), more), looked))
     }
 }

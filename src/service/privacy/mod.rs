@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use self::erasing::Erasing;
 use self::receipt::Progress;
+use super::recording::{Looked, Unrecorded};
 use super::{Caller, Service, ServiceError};
 use crate::domain::canonical::{Digest, Purpose, canonical, keyed};
 use crate::domain::id::{ErasureId, Ids};
@@ -71,8 +72,14 @@ pub struct Erased {
 
 impl Service {
     /// Counts what an erasure would find, and says whether something is held. Writes nothing.
-    pub async fn survey_subject(&self, caller: &Caller, selector: &Selector) -> Result<Survey, ServiceError> {
-        self.survey(caller, selector).await
+    pub async fn survey_subject(
+        &self,
+        caller: &Caller,
+        selector: &Selector,
+    ) -> Result<Unrecorded<Survey>, ServiceError> {
+        let survey = self.survey(caller, selector).await?;
+        let people = self.people_named(caller, selector).await?;
+        Ok(Unrecorded::new(survey, Looked::at("privacy.survey", people)))
     }
 
     /// Erases everything about somebody, or goes on with what was begun with the same key.
@@ -149,8 +156,9 @@ impl Service {
     }
 
     /// An erasure as it stands.
-    pub async fn erasure(&self, caller: &Caller, id: &ErasureId) -> Result<ErasureShown, ServiceError> {
+    pub async fn erasure(&self, caller: &Caller, id: &ErasureId) -> Result<Unrecorded<ErasureShown>, ServiceError> {
         let row = self.store.erasure(&caller.tenant.tenant_id, id).await?;
-        ErasureShown::of(&row.ok_or(ServiceError::NotFound("erasure"))?)
+        let shown = ErasureShown::of(&row.ok_or(ServiceError::NotFound("erasure"))?)?;
+        Ok(Unrecorded::new(shown, Looked::at("privacy.erasure", [id])))
     }
 }

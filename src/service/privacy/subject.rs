@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::super::{Service, ServiceError};
+use super::super::{Caller, Service, ServiceError};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ConversationId, PersonId, PrincipalId, SpaceId, TenantId};
 use crate::domain::principal::{Alias, Principal};
@@ -125,6 +125,17 @@ impl Service {
         self.add_conversations(tenant_id, &mut subject).await?;
         self.add_spaces(tenant_id, &mut subject).await?;
         Ok(subject)
+    }
+
+    /// Whom a look is about, for its record: registered principals alone, so that a look after an erasure does not bring
+    /// the name back.
+    pub(super) async fn people_named(
+        &self,
+        caller: &Caller,
+        selector: &Selector,
+    ) -> Result<Vec<PrincipalId>, ServiceError> {
+        let registered = self.named(&caller.tenant.tenant_id, selector).await?;
+        Ok(registered.into_iter().map(|principal| principal.principal_id).collect())
     }
 
     /// Principals as they are registered.

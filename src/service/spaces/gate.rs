@@ -1,51 +1,145 @@
-//! The gate before ranking: what of each partition a viewer may see. What is not allowed for certain is not shown.
+//! The one gate: who is shown what of a fact space, whatever is asked for.
+//!
+//! A key says whom it may speak for; the space says who may see it; what is not allowed for certain is not shown. A value
+//! leaves the service in a [`Seen`] alone, and nothing but this file makes one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use super::covering::Cover;
 use super::permission::{AskedFact, PermissionQuestion, Permissions};
 use crate::domain::id::{FactUid, SpaceId};
+use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{AccessCallback, StateLayerRules};
+use crate::domain::speaking::Voice;
 use crate::service::Caller;
+use crate::state_layer::assembly::{ContextPack, PackRefusal, PackRequest, Sources, assemble, is_for};
 use crate::state_layer::authority::{AuthorityOrder, Viewer};
 use crate::state_layer::fact::Fact;
-use crate::state_layer::space::{Access, Partition, Space, SpaceRecord};
+use crate::state_layer::space::{Access, Partition, Signal, Space, SpaceRecord, WorkingItem};
+use crate::storage::Scope;
 
-/// The facts of one space, with what its viewer may not see set apart.
-pub(super) struct Shown {
-    pub(super) facts: BTreeMap<FactUid, Fact>,
-    pub(super) denied: Vec<FactUid>,
-    /// Whether the viewer may see nothing of the space at all: neither facts nor who is served, what surrounds them and
-    /// what they are working on.
-    pub(super) barred: bool,
+/// Something of a fact space as one caller may see it. Whoever holds one need not ask again: what may not be seen is not
+/// in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen<T> {
+    shown: T,
+    redacted: bool,
 }
 
-impl Shown {
-    fn all(facts: BTreeMap<FactUid, Fact>) -> Self {
-        Self { facts, denied: Vec::new(), barred: false }
+impl<T> Seen<T> {
+    fn clear(shown: T) -> Self {
+        Self { shown, redacted: false }
     }
 
-    fn nothing(facts: BTreeMap<FactUid, Fact>) -> Self {
-        Self { facts: BTreeMap::new(), denied: facts.into_keys().collect(), barred: true }
+    /// Whether what callers wrote was taken out.
+    #[must_use]
+    pub fn redacted(&self) -> bool {
+        self.redacted
     }
 
-    /// What a service allowed; none if it could not tell.
-    fn answered(mut facts: BTreeMap<FactUid, Fact>, allowed: Option<&BTreeSet<FactUid>>) -> Self {
-        let Some(allowed) = allowed else { return Self::nothing(facts) };
-        let denied: Vec<FactUid> = facts.keys().filter(|uid| !allowed.contains(*uid)).cloned().collect();
-        let any = facts.is_empty() || denied.len() < facts.len();
-        facts.retain(|uid, _| allowed.contains(uid));
-        Self { facts, denied, barred: !any }
+    /// What is shown.
+    #[must_use]
+    pub fn shown(&self) -> &T {
+        &self.shown
     }
+
+    /// The same, of what it was made into: the new form shows no more than the old one.
+    pub(super) fn with<U>(self, into: impl FnOnce(T) -> U) -> Seen<U> {
+        Seen { shown: into(self.shown), redacted: self.redacted }
+    }
+
+    /// What is shown, to be sent.
+    #[must_use]
+    pub fn into_shown(self) -> T {
+        self.shown
+    }
+}
+
+impl<T: Cover> Seen<T> {
+    fn covered(mut shown: T) -> Self {
+        shown.cover();
+        Self { shown, redacted: true }
+    }
+}
+
+/// Who looks at the record and does not serve the conversation: they see how facts stand.
+fn only_looks(caller: &Caller) -> bool {
+    matches!(caller.kind, CredentialKind::Operator | CredentialKind::Auditor)
+}
+
+/// Whether values are shown to this one at all.
+#[must_use]
+pub fn sees_values(caller: &Caller) -> bool {
+    !only_looks(caller) || caller.scopes.contains(&Scope::OocRaw)
+}
+
+/// In whose name something is looked at.
+#[derive(Debug, Clone)]
+pub(super) enum Looker {
+    /// In nobody's in particular, by a key that may speak for anyone: it sees what somebody may see.
+    Anyone,
+    /// In this one's.
+    Viewer(Viewer),
+}
+
+impl Looker {
+    fn viewer(&self) -> Option<&Viewer> {
+        match self {
+            Self::Anyone => None,
+            Self::Viewer(viewer) => Some(viewer),
+        }
+    }
+}
+
+/// What may be shown of one space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Admitted {
+    All,
+    Nothing,
+    /// What a service allowed. Without any of them the space itself is shown if no fact was asked about.
+    Only {
+        allowed: BTreeSet<FactUid>,
+        any: bool,
+    },
+}
+
+impl Admitted {
+    fn any(&self) -> bool {
+        match self {
+            Self::All => true,
+            Self::Nothing => false,
+            Self::Only { any, .. } => *any,
+        }
+    }
+
+    fn admits(&self, uid: &FactUid) -> bool {
+        match self {
+            Self::All => true,
+            Self::Nothing => false,
+            Self::Only { allowed, .. } => allowed.contains(uid),
+        }
+    }
+}
+
+/// A space at the gate, with the facts about which a service may have to be asked.
+pub(super) struct AtGate<'a> {
+    pub(super) space_id: &'a SpaceId,
+    /// None: the space is not there, and nothing of it is shown.
+    pub(super) record: Option<&'a SpaceRecord>,
+    pub(super) facts: Vec<AskedFact>,
+}
+
+/// Facts to ask about.
+pub(super) fn asked<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Vec<AskedFact> {
+    facts.into_iter().map(|fact| AskedFact { uid: fact.uid.clone(), key: fact.key.clone() }).collect()
 }
 
 /// Who decides.
 enum Rule<'a> {
-    /// Everything is shown.
     Open,
-    /// Nothing is.
     Closed,
     /// A service says.
     Ask(&'a AccessCallback),
@@ -54,69 +148,204 @@ enum Rule<'a> {
 /// What a gate goes by.
 pub(super) struct Gate<'a> {
     pub(super) caller: &'a Caller,
-    pub(super) viewer: &'a Viewer,
-    pub(super) order: &'a AuthorityOrder,
-    pub(super) rules: &'a StateLayerRules,
+    pub(super) looker: Looker,
+    pub(super) order: AuthorityOrder,
+    pub(super) rules: StateLayerRules,
 }
 
-impl<'a> Gate<'a> {
-    fn rule(&self, record: Option<&SpaceRecord>) -> Rule<'a> {
-        let Some(record) = record else { return Rule::Open };
-        if owned_by_another(record, self.viewer) {
-            return Rule::Closed;
+impl Gate<'_> {
+    fn rule(&self, record: &SpaceRecord) -> Rule<'_> {
+        let viewer = self.looker.viewer();
+        match &record.partition {
+            // A user's own memory is shown to that user alone.
+            Partition::User { owner_id: Some(owner) } if viewer.is_some_and(|viewer| viewer.user_id != *owner) => {
+                return Rule::Closed;
+            }
+            Partition::Capability { organization, capability }
+                if !self.caller.speaks_for.has_capability(organization, capability) =>
+            {
+                return Rule::Closed;
+            }
+            Partition::User { .. } | Partition::Capability { .. } | Partition::Organization { .. } => {}
         }
-        match &record.access {
-            Access::Open => Rule::Open,
-            Access::List { allow } if allow.iter().any(|audience| self.viewer.belongs_to(audience, self.order)) => {
+        match (&record.access, viewer) {
+            (Access::Open, _) => Rule::Open,
+            (Access::List { allow }, None) if !allow.is_empty() => Rule::Open,
+            (Access::List { allow }, Some(viewer)) if allow.iter().any(|it| viewer.belongs_to(it, &self.order)) => {
                 Rule::Open
             }
-            Access::List { .. } => Rule::Closed,
-            Access::Callback { name } => self.rules.access_callbacks.get(name).map_or(Rule::Closed, Rule::Ask),
+            (Access::List { .. }, _) => Rule::Closed,
+            (Access::Callback { name }, _) => self.rules.access_callbacks.get(name).map_or(Rule::Closed, Rule::Ask),
         }
     }
 
-    /// What of each space may be shown, in their order. Services are asked all at once: the slowest is waited for, and
-    /// no more than that.
-    pub(super) async fn open(&self, permissions: &Arc<dyn Permissions>, spaces: Vec<(&SpaceId, Space)>) -> Vec<Shown> {
-        let mut asked = JoinSet::new();
-        let mut rules = Vec::with_capacity(spaces.len());
-        for (at, (space_id, space)) in spaces.iter().enumerate() {
-            let rule = self.rule(space.record.as_ref());
-            if let Rule::Ask(callback) = &rule {
-                let (permissions, callback) = (Arc::clone(permissions), (*callback).clone());
-                let question = self.question(space_id, space);
-                asked.spawn(async move { (at, permissions.allowed(&callback, &question).await) });
+    /// What of each space may be shown, in their order. Services are asked all at once: the slowest is waited for, and no
+    /// more than that.
+    pub(super) async fn passes(&self, permissions: &Arc<dyn Permissions>, spaces: Vec<AtGate<'_>>) -> Vec<Pass> {
+        let values = sees_values(self.caller);
+        let mut questions = JoinSet::new();
+        let mut admitted = Vec::with_capacity(spaces.len());
+        for (at, space) in spaces.into_iter().enumerate() {
+            // Whoever sees no values at all is not worth a question.
+            let rule = space.record.filter(|_| values).map_or(Rule::Closed, |record| self.rule(record));
+            admitted.push(if matches!(rule, Rule::Open) { Admitted::All } else { Admitted::Nothing });
+            if let Rule::Ask(callback) = rule {
+                let (permissions, callback) = (Arc::clone(permissions), callback.clone());
+                let question = self.question(space.space_id, space.facts);
+                questions.spawn(async move { (at, answered(&*permissions, &callback, &question).await) });
             }
-            rules.push(rule);
         }
-        let mut answers: BTreeMap<usize, Option<BTreeSet<FactUid>>> = BTreeMap::new();
         // A question that panicked has no answer.
-        while let Some(answer) = asked.join_next().await {
-            answers.extend(answer);
+        while let Some(answer) = questions.join_next().await {
+            let Ok((at, answer)) = answer else { continue };
+            if let Some(place) = admitted.get_mut(at) {
+                *place = answer;
+            }
         }
-        let shown = rules.into_iter().zip(spaces).enumerate().map(|(at, (rule, (_, space)))| match rule {
-            Rule::Open => Shown::all(space.facts),
-            Rule::Closed => Shown::nothing(space.facts),
-            Rule::Ask(_) => Shown::answered(space.facts, answers.get(&at).and_then(Option::as_ref)),
-        });
-        shown.collect()
+        let pass = |admitted| Pass {
+            admitted,
+            values,
+            only_looks: only_looks(self.caller),
+            looker: self.looker.clone(),
+            order: self.order.clone(),
+        };
+        admitted.into_iter().map(pass).collect()
     }
 
-    fn question(&self, space_id: &SpaceId, space: &Space) -> PermissionQuestion {
-        let facts = space.facts.values().map(|fact| AskedFact { uid: fact.uid.clone(), key: fact.key.clone() });
+    fn question(&self, space_id: &SpaceId, facts: Vec<AskedFact>) -> PermissionQuestion {
         PermissionQuestion {
             tenant_id: self.caller.tenant.tenant_id.clone(),
             fact_space: space_id.clone(),
-            viewer: self.viewer.clone(),
-            facts: facts.collect(),
+            viewer: self.looker.viewer().cloned().unwrap_or_default(),
+            facts,
         }
     }
 }
 
-/// A user's own memory is shown to that user alone.
-fn owned_by_another(record: &SpaceRecord, viewer: &Viewer) -> bool {
-    match &record.partition {
-        Partition::User { owner_id: Some(owner) } => *owner != viewer.user_id,
-        Partition::User { owner_id: None } | Partition::Capability { .. } | Partition::Organization { .. } => false,
+async fn answered(permissions: &dyn Permissions, callback: &AccessCallback, question: &PermissionQuestion) -> Admitted {
+    let Some(allowed) = permissions.allowed(callback, question).await else { return Admitted::Nothing };
+    let any = question.facts.is_empty() || question.facts.iter().any(|fact| allowed.contains(&fact.uid));
+    Admitted::Only { allowed, any }
+}
+
+/// What a caller may see of one space.
+pub(super) struct Pass {
+    admitted: Admitted,
+    values: bool,
+    only_looks: bool,
+    looker: Looker,
+    order: AuthorityOrder,
+}
+
+impl Pass {
+    /// Nothing may be seen: where it could not be told what may.
+    pub(super) fn nothing() -> Self {
+        let (looker, order) = (Looker::Viewer(Viewer::default()), AuthorityOrder::default());
+        Self { admitted: Admitted::Nothing, values: false, only_looks: false, looker, order }
     }
+
+    /// Whether nothing of the space may be shown, in any form.
+    pub(super) fn is_barred(&self) -> bool {
+        self.admitted == Admitted::Nothing && !self.only_looks
+    }
+
+    /// Whether values of the space that no service was asked about may be shown.
+    pub(super) fn is_open(&self) -> bool {
+        self.values && self.admitted.any()
+    }
+
+    fn is_for(&self, restricted_to: &[String], text: &str) -> bool {
+        self.looker.viewer().is_none_or(|viewer| is_for(restricted_to, text, viewer, &self.order))
+    }
+
+    fn shows(&self, fact: &Fact) -> bool {
+        self.values && self.admitted.admits(&fact.uid) && self.is_for(&fact.restricted_to, &fact.text())
+    }
+
+    /// A fact; none if it is withheld.
+    pub(super) fn fact(&self, fact: Fact) -> Option<Seen<Fact>> {
+        if self.shows(&fact) {
+            return Some(Seen::clear(fact));
+        }
+        self.only_looks.then(|| Seen::covered(fact))
+    }
+
+    /// A signal; none if it is withheld.
+    pub(super) fn signal(&self, signal: Signal) -> Option<Seen<Signal>> {
+        let shows = self.is_open();
+        self.of_the_space(signal, shows)
+    }
+
+    /// An item of the working set; none if it is withheld.
+    pub(super) fn item(&self, item: WorkingItem) -> Option<Seen<WorkingItem>> {
+        let shows = self.is_open() && self.is_for(&[], item.content.as_str().unwrap_or_default());
+        self.of_the_space(item, shows)
+    }
+
+    /// The space's own record; none if it is withheld.
+    pub(super) fn record(&self, record: SpaceRecord) -> Option<Seen<SpaceRecord>> {
+        let shows = self.is_open();
+        self.of_the_space(record, shows)
+    }
+
+    fn of_the_space<T: Cover>(&self, it: T, shows: bool) -> Option<Seen<T>> {
+        if shows {
+            return Some(Seen::clear(it));
+        }
+        self.only_looks.then(|| Seen::covered(it))
+    }
+
+    /// A fact as the answer to its own writing: whoever may not read it is told how it stands.
+    pub(super) fn echoed_fact(&self, fact: Fact) -> Seen<Fact> {
+        if self.shows(&fact) { Seen::clear(fact) } else { Seen::covered(fact) }
+    }
+
+    /// Something else of the space as the answer to its own writing.
+    pub(super) fn echoed<T: Cover>(&self, it: T) -> Seen<T> {
+        if self.is_open() { Seen::clear(it) } else { Seen::covered(it) }
+    }
+
+    /// The facts of a space for a pack, with what its viewer may not see set apart. Audiences of single facts are left to
+    /// the assembly, which says of each why it is not there.
+    pub(super) fn split(&self, mut facts: BTreeMap<FactUid, Fact>) -> Shown {
+        let denied = facts.keys().filter(|uid| !self.admitted.admits(uid)).cloned().collect();
+        facts.retain(|uid, _| self.admitted.admits(uid));
+        Shown { facts, denied, barred: !self.is_open() }
+    }
+
+    /// Whether all of these may be shown.
+    pub(super) fn admits_all<'f>(&self, mut facts: impl Iterator<Item = &'f Fact>) -> bool {
+        self.is_open() && facts.all(|fact| self.shows(fact))
+    }
+}
+
+/// What of one space goes into a pack.
+pub(super) struct Shown {
+    pub(super) facts: BTreeMap<FactUid, Fact>,
+    pub(super) denied: Vec<FactUid>,
+    /// Whether the viewer may see nothing of the space at all: neither facts nor who is served, what surrounds them and
+    /// what they are working on.
+    pub(super) barred: bool,
+}
+
+/// A pack of sources that were made of what passed this gate.
+pub(super) fn assembled(
+    request: &PackRequest,
+    sources: &Sources<'_>,
+    order: &AuthorityOrder,
+) -> Result<Seen<ContextPack>, PackRefusal> {
+    assemble(request, sources, order).map(Seen::clear)
+}
+
+/// A kept pack, to a reader for whom all of its spaces and facts passed this gate anew; none if one did not.
+pub(super) fn kept<T>(pack: T, passed: &[(Pass, Space)]) -> Option<Seen<T>> {
+    let all = passed.iter().all(|(pass, space)| pass.admits_all(space.facts.values()));
+    all.then(|| Seen::clear(pack))
+}
+
+/// Whether the evidence, that of fact spaces too, is shown with what it says. It is not shown space by space: people who
+/// may see it without redaction read what was written, as it was written; a program has to speak for anyone besides.
+pub(in crate::service) fn sees_recorded_values(caller: &Caller) -> bool {
+    let person = only_looks(caller) || caller.kind == CredentialKind::Admin;
+    caller.scopes.contains(&Scope::OocRaw) && (person || caller.speaks_for.voice == Voice::Anyone)
 }

@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gate::Gate;
-use super::{SpaceDecided, sees_values, want};
-use crate::domain::id::{PrincipalId, RoleName, SpaceId};
-use crate::domain::operation::CredentialKind;
+use super::gate::{AtGate, Gate, Looker, Pass, Shown, asked, assembled, kept};
+use super::{Seen, sees_values, want};
+use crate::domain::frame::CitedPack;
+use crate::domain::id::{PackId, PrincipalId, SpaceId};
 use crate::domain::time::Timestamp;
+use crate::service::recording::{Looked, Unrecorded};
 use crate::service::{Caller, Service, ServiceError};
-use crate::state_layer::assembly::{ContextPack, Estimator, PackRequest, SavedPack, Sources, Turn, assemble};
-use crate::state_layer::authority::{AuthorityOrder, Viewer};
+use crate::state_layer::assembly::{ContextPack, Estimator, PackRequest, SavedPack, Sources, Turn};
+use crate::state_layer::authority::Viewer;
 use crate::state_layer::fact::Pointer;
 use crate::state_layer::ledger::Ledger;
 use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
 use crate::state_layer::space::{Signal, Space};
-use crate::storage::{Answered, Claim, Scope};
+use crate::storage::{Answered, Claim, Scope, SpaceWant};
 
 /// Who a pack is for, as the request says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,15 +67,21 @@ pub struct NewPack {
 
 /// A pack that was made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PackMade {
-    /// The pack.
-    pub pack: ContextPack,
-    /// As of when.
-    pub as_of: Timestamp,
-    /// As it is kept, if it is.
-    pub saved: Option<SavedPack>,
-    /// Whether an `Idempotency-Key` brought an earlier one back.
-    pub replayed: bool,
+pub enum PackMade {
+    /// It is not kept.
+    Passing {
+        /// The pack.
+        pack: Seen<ContextPack>,
+        /// As of when.
+        as_of: Timestamp,
+    },
+    /// It is kept.
+    Saved {
+        /// As it is kept.
+        saved: Box<Seen<SavedPack>>,
+        /// Whether an `Idempotency-Key` brought an earlier one back.
+        replayed: bool,
+    },
 }
 
 impl Service {
@@ -84,7 +91,24 @@ impl Service {
         caller: &Caller,
         new: NewPack,
         claim: Option<Claim>,
-    ) -> Result<PackMade, ServiceError> {
+    ) -> Result<Unrecorded<PackMade>, ServiceError> {
+        let space_id = new.space_id.clone();
+        let viewer = new.viewer.as_ref().and_then(|viewer| PrincipalId::new(viewer.user_id.clone()).ok());
+        let made = self.made(caller, new, claim).await?;
+        let (pack, pack_id) = match &made {
+            PackMade::Passing { pack, .. } => (pack.shown(), None),
+            PackMade::Saved { saved, .. } => (&saved.shown().pack, Some(saved.shown().pack_id.clone())),
+        };
+        let looked = Looked {
+            space_id: Some(space_id),
+            pack_id,
+            viewer_id: viewer,
+            ..Looked::at("context_packs.make", &pack.facts_included)
+        };
+        Ok(Unrecorded::new(made, looked))
+    }
+
+    async fn made(&self, caller: &Caller, new: NewPack, claim: Option<Claim>) -> Result<PackMade, ServiceError> {
         caller.require(Scope::FactRead)?;
         if new.save {
             caller.require(Scope::FactWrite)?;
@@ -100,15 +124,12 @@ impl Service {
         }
         let as_of = new.as_of.unwrap_or_else(|| self.now());
         let (mut space, wider) = self.spaces_of(caller, &new, as_of).await?;
-        let viewer = self.viewer(caller, new.viewer.as_ref(), &space).await?;
-        let rules = self.state_rules(caller);
-        let order = AuthorityOrder::new(&rules.authority_order);
-        let gate = Gate { caller, viewer: &viewer, order: &order, rules: &rules };
+        let viewer = self.viewer(caller, new.viewer.as_ref(), space.record.as_ref()).await?;
+        let gate = self.gate_for(caller, Looker::Viewer(viewer.clone()));
         let own = Space { record: space.record.clone(), facts: std::mem::take(&mut space.facts), ..Space::default() };
         let read: Vec<SpaceId> = wider.keys().cloned().collect();
-        let names: Vec<SpaceId> = std::iter::once(&new.space_id).chain(&read).cloned().collect();
-        let spaces = names.iter().zip(std::iter::once(own).chain(wider.into_values())).collect();
-        let shown = gate.open(&self.permissions, spaces).await;
+        let spaces = std::iter::once((new.space_id.clone(), own)).chain(wider).collect();
+        let shown = self.split(&gate, spaces).await;
         let own = shown.first().is_some_and(|own| !own.barred);
         let kept = space.signals.values().filter(|kept| own && new.environment.iter().all(|it| it.key != kept.key));
         let sources = Sources {
@@ -123,7 +144,7 @@ impl Service {
             as_of,
             viewer: viewer.clone(),
             token_budget: new.token_budget,
-            facts_share: new.facts_share.unwrap_or(rules.facts_share),
+            facts_share: new.facts_share.unwrap_or(gate.rules.facts_share),
             include: new.include,
             exclude: new.exclude,
             include_superseded: new.include_superseded,
@@ -131,20 +152,33 @@ impl Service {
             recent_turns: new.recent_turns,
             estimator: new.estimator,
         };
-        let pack = assemble(&request, &sources, &order).map_err(ServiceError::NoPack)?;
+        let pack = assembled(&request, &sources, &gate.order).map_err(ServiceError::NoPack)?;
         if !new.save {
-            return Ok(PackMade { pack, as_of, saved: None, replayed: false });
+            return Ok(PackMade::Passing { pack, as_of });
         }
-        let action = SpaceAction::SavePack { viewer, as_of, wider: read, pack: Box::new(pack) };
-        let SpaceDecided { result, replayed, .. } = self.decide_space(caller, new.space_id, action, claim).await?;
-        match result.map_err(ServiceError::SpaceRefused)? {
+        let action = SpaceAction::SavePack { viewer, as_of, wider: read, pack: Box::new(pack.shown().clone()) };
+        let decided = self.decide_unseen(caller, new.space_id, action, claim).await?;
+        match decided.result.map_err(ServiceError::SpaceRefused)? {
+            // What was just assembled was seen to pass. A repetition brings an earlier pack's id back.
+            SpaceAnswer::Pack { pack: saved } if !decided.replayed => {
+                Ok(PackMade::Saved { saved: Box::new(pack.with(|_| *saved)), replayed: false })
+            }
             SpaceAnswer::Pack { pack: saved } => {
-                // A repetition brings the pack's id back; the pack is where it is kept, unless it has gone.
-                let saved = if replayed { self.saved_pack(caller, &saved.pack_id).await? } else { *saved };
-                Ok(PackMade { pack: saved.pack.clone(), as_of: saved.as_of, saved: Some(saved), replayed })
+                Ok(PackMade::Saved { saved: Box::new(self.kept_pack(caller, &saved.pack_id).await?), replayed: true })
             }
             _ => Err(ServiceError::Internal),
         }
+    }
+
+    /// What of each space goes into a pack.
+    async fn split(&self, gate: &Gate<'_>, spaces: Vec<(SpaceId, Space)>) -> Vec<Shown> {
+        let at_gate = spaces.iter().map(|(space_id, space)| AtGate {
+            space_id,
+            record: space.record.as_ref(),
+            facts: asked(space.facts.values()),
+        });
+        let passes = gate.passes(&self.permissions, at_gate.collect()).await;
+        passes.into_iter().zip(spaces).map(|(pass, (_, space))| pass.split(space.facts)).collect()
     }
 
     /// The pack that this very request has saved before.
@@ -153,8 +187,8 @@ impl Service {
         let stored = stored.filter(|stored| stored.request == claim.request && self.now() < stored.expires_at);
         match stored.map(|stored| stored.result) {
             Some(Ok(Answered::Space(SpaceAnswer::Pack { pack }))) => {
-                let saved = self.saved_pack(caller, &pack.pack_id).await?;
-                Ok(Some(PackMade { pack: saved.pack.clone(), as_of: saved.as_of, saved: Some(saved), replayed: true }))
+                let saved = self.kept_pack(caller, &pack.pack_id).await?;
+                Ok(Some(PackMade::Saved { saved: Box::new(saved), replayed: true }))
             }
             _ => Ok(None),
         }
@@ -205,37 +239,73 @@ impl Service {
         Ok(())
     }
 
-    /// Who looks: as the space's identity says, as registered, and only then as the request says. An agent cannot
-    /// give somebody a rank by writing it down.
-    async fn viewer(&self, caller: &Caller, asked: Option<&PackViewer>, space: &Space) -> Result<Viewer, ServiceError> {
-        let identity = space.record.as_ref().and_then(|record| record.identity.as_ref());
-        let identity = identity.filter(|identity| asked.is_none_or(|asked| asked.user_id == identity.user_id));
-        let user_id = match (asked, identity) {
-            (Some(asked), _) => asked.user_id.clone(),
-            (None, Some(identity)) => identity.user_id.clone(),
-            (None, None) => return Ok(Viewer::default()),
+    /// What a command cites of a saved pack.
+    pub async fn cited_pack(&self, caller: &Caller, id: &PackId) -> Result<Option<CitedPack>, ServiceError> {
+        let found = self.store.saved_pack(&caller.tenant.tenant_id, id).await?;
+        Ok(found.map(|saved| CitedPack { pack_id: saved.pack_id, pack_hash: saved.pack.pack_hash }))
+    }
+
+    /// A saved pack, to a caller who may speak for its viewer, while that viewer may still see all of it.
+    pub async fn saved_pack(&self, caller: &Caller, id: &PackId) -> Result<Unrecorded<Seen<SavedPack>>, ServiceError> {
+        let saved = self.kept_pack(caller, id).await?;
+        let shown = saved.shown();
+        let looked = Looked {
+            space_id: Some(shown.space_id.clone()),
+            pack_id: Some(id.clone()),
+            viewer_id: PrincipalId::new(shown.viewer.user_id.clone()).ok(),
+            ..Looked::at("context_packs.get", &shown.pack.facts_included)
         };
-        let believed = asked.filter(|_| caller.kind != CredentialKind::Agent);
-        let mut viewer = match identity {
-            Some(identity) => Viewer {
-                user_id,
-                authority: identity.authority.clone(),
-                department: identity.department.clone(),
-                permissions: identity.permissions.clone(),
-                roles: Vec::new(),
-            },
-            None => Viewer {
-                user_id,
-                authority: believed.and_then(|asked| asked.authority.clone()),
-                department: believed.and_then(|asked| asked.department.clone()),
-                ..Viewer::default()
-            },
-        };
-        if let Ok(id) = PrincipalId::new(viewer.user_id.clone()) {
-            let principal = self.store.principal(&caller.tenant.tenant_id, id.as_str()).await?;
-            let held = principal.filter(|principal| principal.registered).map(|principal| principal.roles);
-            viewer.roles = held.unwrap_or_default().iter().map(RoleName::as_str).map(str::to_owned).collect();
+        Ok(Unrecorded::new(saved, looked))
+    }
+
+    async fn kept_pack(&self, caller: &Caller, id: &PackId) -> Result<Seen<SavedPack>, ServiceError> {
+        caller.require(Scope::FactRead)?;
+        if !sees_values(caller) {
+            return Err(ServiceError::DetailNotAllowed);
         }
-        Ok(viewer)
+        let found = self.store.saved_pack(&caller.tenant.tenant_id, id).await?;
+        let saved = found.ok_or(ServiceError::NotFound("context pack"))?;
+        let nobodys = saved.viewer.user_id.is_empty();
+        if !nobodys && !caller.speaks_for.may_name(&saved.viewer.user_id) {
+            return Err(ServiceError::NotPermitted);
+        }
+        let viewer = self.as_registered(caller, saved.viewer.clone()).await?;
+        let passed = self.pass_anew(caller, viewer, &saved).await?;
+        // Where it is not known which spaces it was made of, each of its facts has to be found.
+        let found = |uid| passed.iter().any(|(_, space)| space.facts.contains_key(uid));
+        if saved.wider.is_none() && !saved.pack.facts_included.iter().all(found) {
+            return Err(ServiceError::NotPermitted);
+        }
+        kept(saved, &passed).ok_or(ServiceError::NotPermitted)
+    }
+
+    /// The spaces of a pack with those of its facts that they hold, and what its viewer may see of them now.
+    async fn pass_anew(
+        &self,
+        caller: &Caller,
+        viewer: Viewer,
+        saved: &SavedPack,
+    ) -> Result<Vec<(Pass, Space)>, ServiceError> {
+        let shown = || saved.pack.facts_included.iter().map(|uid| uid.as_str().to_owned());
+        let names: Vec<&SpaceId> = std::iter::once(&saved.space_id).chain(saved.wider.iter().flatten()).collect();
+        let wants: Vec<SpaceWant> = names
+            .iter()
+            .map(|name| SpaceWant {
+                live: false,
+                named: shown().chain([String::new()]).collect(),
+                ..want(caller, name, false)
+            })
+            .collect();
+        let mut found = self.load_spaces(&wants).await?;
+        let spaces: Vec<(&SpaceId, Space)> =
+            names.into_iter().map(|name| (name, found.remove(name).unwrap_or_default())).collect();
+        let at_gate = spaces.iter().map(|(space_id, space)| AtGate {
+            space_id,
+            record: space.record.as_ref(),
+            facts: asked(space.facts.values()),
+        });
+        let gate = self.gate_for(caller, Looker::Viewer(viewer));
+        let passes = gate.passes(&self.permissions, at_gate.collect()).await;
+        Ok(passes.into_iter().zip(spaces).map(|(pass, (_, space))| (pass, space)).collect())
     }
 }

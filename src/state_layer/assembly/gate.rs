@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::{Omission, PackRefusal, PackRequest, Sources};
 use crate::domain::id::FactUid;
-use crate::state_layer::authority::AuthorityOrder;
+use crate::state_layer::authority::{AuthorityOrder, Viewer};
 use crate::state_layer::fact::{Fact, FactScope, Pointer};
 use crate::state_layer::language::tags::{Tagged, tagged};
 use crate::state_layer::space::WorkingItem;
@@ -89,11 +89,21 @@ fn marks(text: &str) -> Option<Tagged<'_>> {
     (tag.scope.is_some() || !tag.restricted_to.is_empty()).then_some(tag)
 }
 
+/// Whether an audience admits a viewer to something with this text: one that is named with it, or marked in it.
+#[must_use]
+pub fn is_for(restricted_to: &[String], text: &str, viewer: &Viewer, order: &AuthorityOrder) -> bool {
+    admits(restricted_to, marks(text).as_ref(), viewer, order)
+}
+
+fn admits(restricted_to: &[String], tag: Option<&Tagged<'_>>, viewer: &Viewer, order: &AuthorityOrder) -> bool {
+    let marked = tag.map(|tag| tag.restricted_to.as_slice()).unwrap_or_default();
+    let mut audiences = restricted_to.iter().chain(marked).peekable();
+    audiences.peek().is_none() || audiences.any(|audience| viewer.belongs_to(audience, order))
+}
+
 /// Why a fact may not be shown; none if it may.
 fn withheld(request: &PackRequest, order: &AuthorityOrder, fact: &Fact, tag: Option<&Tagged<'_>>) -> Option<Omission> {
-    let marked = tag.map(|tag| tag.restricted_to.as_slice()).unwrap_or_default();
-    let audiences = || fact.restricted_to.iter().chain(marked);
-    if audiences().next().is_some() && !audiences().any(|audience| request.viewer.belongs_to(audience, order)) {
+    if !admits(&fact.restricted_to, tag, &request.viewer, order) {
         return Some(Omission::NotPermitted);
     }
     let in_scope = |id: Option<&String>| id.is_some_and(|id| request.scopes.contains(id));

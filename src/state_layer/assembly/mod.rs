@@ -20,6 +20,7 @@ mod turns;
 
 use serde::{Deserialize, Serialize};
 
+pub use gate::is_for;
 pub use pack::assemble;
 pub use tokens::Counter;
 
@@ -222,6 +223,9 @@ pub struct SavedPack {
     pub pack_id: PackId,
     /// Of which space.
     pub space_id: SpaceId,
+    /// The wider spaces that were looked at. Unknown of packs from before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wider: Option<Vec<SpaceId>>,
     /// For whom.
     pub viewer: Viewer,
     /// As of when.

@@ -189,6 +189,7 @@ impl Deciding<'_, '_> {
         &mut self,
         viewer: &Viewer,
         as_of: Timestamp,
+        wider: &[SpaceId],
         pack: &ContextPack,
     ) -> Result<SpaceAnswer, SpaceRefusal> {
         if self.space.record.is_none() {
@@ -201,6 +202,7 @@ impl Deciding<'_, '_> {
         let saved = SavedPack {
             pack_id: self.ids.pack(),
             space_id: self.space_id.clone(),
+            wider: Some(wider.to_vec()),
             viewer: viewer.clone(),
             as_of,
             created_at: self.now,

@@ -103,7 +103,7 @@ impl Deciding<'_, '_> {
             SpaceAction::SetItem(item) => self.set_item(item),
             SpaceAction::RemoveItem(key) => self.remove_item(key),
             SpaceAction::CloseTask { task_id, promote } => self.close(task_id, promote, &operation.writer),
-            SpaceAction::SavePack { viewer, as_of, pack, .. } => self.save_pack(viewer, *as_of, pack),
+            SpaceAction::SavePack { viewer, as_of, wider, pack } => self.save_pack(viewer, *as_of, wider, pack),
             SpaceAction::Erase => self.erase(),
         }
     }

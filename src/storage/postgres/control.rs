@@ -4,7 +4,9 @@ use super::rows::{api_key, tenant};
 use super::session::{Desk, EVERYBODY};
 use crate::domain::canonical::Digest;
 use crate::domain::id::{KeyId, TenantId};
+use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::Timestamp;
+use crate::storage::record::voice_columns;
 use crate::storage::{ApiKey, StorageError, Tenant};
 
 fn created(rows: u64) -> Result<(), StorageError> {
@@ -53,8 +55,10 @@ pub(super) async fn set_tenant_policy(
 
 pub(super) async fn create_key(desk: &Desk, key: &ApiKey) -> Result<(), StorageError> {
     let sql = "-- postgres: control.create_key
-        INSERT INTO api_keys (tenant_id, key_id, digest, kind, scopes, principal_id, label, created_at, revoked_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL) ON CONFLICT DO NOTHING";
+        INSERT INTO api_keys (tenant_id, key_id, digest, kind, scopes, principal_id, label, created_at, revoked_at,
+                              speaks_for, viewer_id, organization, capability)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, $9, $10, $11, $12) ON CONFLICT DO NOTHING";
+    let ((word, viewer), capability) = (voice_columns(&key.speaks_for), key.speaks_for.capability.as_ref());
     let kind = serde_json::to_value(key.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
     let query = sqlx::query(sql)
         .bind(key.tenant_id.as_str())
@@ -64,13 +68,18 @@ pub(super) async fn create_key(desk: &Desk, key: &ApiKey) -> Result<(), StorageE
         .bind(serde_json::to_string(&key.scopes).unwrap_or_default())
         .bind(key.principal_id.as_ref().map(crate::domain::id::PrincipalId::as_str))
         .bind(&key.label)
-        .bind(key.created_at.as_micros());
+        .bind(key.created_at.as_micros())
+        .bind(word)
+        .bind(viewer)
+        .bind(capability.map(|own| &own.organization))
+        .bind(capability.map(|own| &own.capability));
     created(desk.change(key.tenant_id.as_str(), query).await?)
 }
 
 pub(super) async fn keys(desk: &Desk, tenant_id: &TenantId) -> Result<Vec<ApiKey>, StorageError> {
     let sql = "-- postgres: control.keys
-        SELECT tenant_id, key_id, digest, kind, scopes, principal_id, label, created_at, revoked_at
+        SELECT tenant_id, key_id, digest, kind, scopes, principal_id, label, created_at, revoked_at,
+               speaks_for, viewer_id, organization, capability
         FROM api_keys WHERE tenant_id = $1 ORDER BY created_at, key_id";
     let rows = desk.rows(tenant_id.as_str(), sqlx::query(sql).bind(tenant_id.as_str())).await?;
     rows.iter().map(api_key).collect()
@@ -88,9 +97,30 @@ pub(super) async fn revoke_key(
     Ok(desk.change(tenant_id.as_str(), query).await? == 1)
 }
 
+pub(super) async fn set_key_voice(
+    desk: &Desk,
+    tenant_id: &TenantId,
+    key_id: &KeyId,
+    speaks_for: &SpeaksFor,
+) -> Result<bool, StorageError> {
+    let sql = "-- postgres: control.set_key_voice
+        UPDATE api_keys SET speaks_for = $1, viewer_id = $2, organization = $3, capability = $4
+        WHERE tenant_id = $5 AND key_id = $6";
+    let ((word, viewer), capability) = (voice_columns(speaks_for), speaks_for.capability.as_ref());
+    let query = sqlx::query(sql)
+        .bind(word)
+        .bind(viewer)
+        .bind(capability.map(|own| &own.organization))
+        .bind(capability.map(|own| &own.capability))
+        .bind(tenant_id.as_str())
+        .bind(key_id.as_str());
+    Ok(desk.change(tenant_id.as_str(), query).await? == 1)
+}
+
 pub(super) async fn find_key(desk: &Desk, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError> {
     let sql = "-- postgres: control.find_key
         SELECT k.tenant_id, k.key_id, k.digest, k.kind, k.scopes, k.principal_id, k.label, k.created_at, k.revoked_at,
+               k.speaks_for, k.viewer_id, k.organization, k.capability,
                t.environment, t.policy_pack, t.key AS tenant_key, t.enabled, t.created_at AS tenant_created_at
         FROM api_keys AS k JOIN tenants AS t ON t.tenant_id = k.tenant_id WHERE k.digest = $1";
     let rows = desk.rows(EVERYBODY, sqlx::query(sql).bind(digest.as_bytes().as_slice())).await?;

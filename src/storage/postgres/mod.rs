@@ -52,6 +52,7 @@ use crate::domain::id::{
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
 use crate::domain::principal::{PersonKey, Principal};
+use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
@@ -220,6 +221,10 @@ impl Store for PostgresStore {
 
     async fn revoke_key(&self, tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> Result<bool, StorageError> {
         control::revoke_key(&self.rest, tenant_id, key_id, at).await
+    }
+
+    async fn set_key_voice(&self, tenant: &TenantId, key: &KeyId, voice: &SpeaksFor) -> Result<bool, StorageError> {
+        control::set_key_voice(&self.rest, tenant, key, voice).await
     }
 
     async fn find_key(&self, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError> {

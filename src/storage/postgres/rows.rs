@@ -9,6 +9,7 @@ use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ConversationId, KeyId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::{EntryBody, Header, LogEntry, StreamHead};
+use crate::storage::record::speaks_for;
 use crate::storage::{ApiKey, StorageError, Tenant};
 
 /// A database error as callers can act on it. The text names the kind of failure and no data.
@@ -158,7 +159,10 @@ pub(super) fn tenant(row: &PgRow) -> Result<Tenant, StorageError> {
 
 pub(super) fn api_key(row: &PgRow) -> Result<ApiKey, StorageError> {
     let wrong = |what: &'static str| impossible("api_keys", &what);
-    let principal: Option<String> = row.try_get("principal_id").map_err(failed)?;
+    let maybe = |name: &str| row.try_get::<Option<String>, _>(name).map_err(failed);
+    let principal = maybe("principal_id")?;
+    let speaks_for =
+        speaks_for(&text(row, "speaks_for")?, maybe("viewer_id")?, (maybe("organization")?, maybe("capability")?));
     Ok(ApiKey {
         key_id: KeyId::parse(&text(row, "key_id")?).ok_or_else(|| wrong("a foreign key id"))?,
         tenant_id: tenant_id(row)?,
@@ -166,6 +170,7 @@ pub(super) fn api_key(row: &PgRow) -> Result<ApiKey, StorageError> {
         kind: serde_json::from_value(text(row, "kind")?.into()).map_err(|_| wrong("an unknown kind"))?,
         scopes: serde_json::from_str(&text(row, "scopes")?).map_err(|_| wrong("an unknown scope"))?,
         principal_id: principal.map(PrincipalId::new).transpose().map_err(|_| wrong("an impossible principal"))?,
+        speaks_for: speaks_for.ok_or_else(|| wrong("somebody it cannot speak for"))?,
         label: text(row, "label")?,
         created_at: time(row, "created_at")?,
         revoked_at: optional_time(row, "revoked_at")?,

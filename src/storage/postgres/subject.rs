@@ -53,8 +53,9 @@ const LIFT_HOLD: &str = "-- postgres: subject.lift_hold
     DELETE FROM legal_holds WHERE tenant_id = $1 AND hold_id = $2";
 
 const NO_KEYS: &str = "-- postgres: subject.no_keys_of
-    UPDATE api_keys SET principal_id = NULL, label = '', revoked_at = coalesce(revoked_at, $3)
-        WHERE tenant_id = $1 AND principal_id = ANY ($2::text[])";
+    UPDATE api_keys SET principal_id = NULL, speaks_for = 'nobody', viewer_id = NULL, label = '',
+        revoked_at = coalesce(revoked_at, $3)
+        WHERE tenant_id = $1 AND (principal_id = ANY ($2::text[]) OR viewer_id = ANY ($2::text[]))";
 
 /// Writes a row that an erasure or a hold leaves.
 pub(super) async fn keep(session: &mut Session, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {

@@ -46,8 +46,10 @@ const LIFT_HOLD: &str = "-- sqlite: subject.lift_hold
     DELETE FROM legal_holds WHERE tenant_id = ?1 AND hold_id = ?2";
 
 const NO_KEYS: &str = "-- sqlite: subject.no_keys_of
-    UPDATE api_keys SET principal_id = NULL, label = '', revoked_at = coalesce(revoked_at, ?3)
-        WHERE tenant_id = ?1 AND principal_id IN (SELECT value FROM json_each(?2))";
+    UPDATE api_keys SET principal_id = NULL, speaks_for = 'nobody', viewer_id = NULL, label = '',
+        revoked_at = coalesce(revoked_at, ?3)
+        WHERE tenant_id = ?1 AND (principal_id IN (SELECT value FROM json_each(?2))
+            OR viewer_id IN (SELECT value FROM json_each(?2)))";
 
 /// Writes a row that an erasure or a hold leaves.
 pub(super) async fn keep(

@@ -11,10 +11,11 @@ use crate::http::body::{Body, Object, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
-use crate::http::respond::{Reply, read_of, unexpected};
+use crate::http::respond::{Reply, unexpected};
 use crate::http::v1::parts::printable;
+use crate::service::spaces::SpaceShown;
 use crate::state_layer::decide::MAX_WIDER;
-use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
+use crate::state_layer::operation::SpaceAction;
 use crate::state_layer::space::{Access, Identity, Partition};
 use crate::storage::Scope;
 
@@ -136,21 +137,20 @@ async fn describe(call: Call, PathId(id): PathId, body: Body<PutWire>) -> Result
         access: wire.access.map(|Object(access)| access.access()).transpose()?.unwrap_or_default(),
         if_revision: call.if_match,
     };
-    space_reply(&call, call.decide_space(space_id(&id)?, action, &body.value).await?)
+    space_reply(call.decide_space(space_id(&id)?, action, &body.value).await?)
 }
 
-fn space_reply(call: &Call, done: Done) -> Result<Reply, Problem> {
-    let SpaceAnswer::Space { space, created } = done.answer else { return Err(unexpected()) };
-    let revision = space.revision;
+fn space_reply(done: Done) -> Result<Reply, Problem> {
+    let SpaceShown::Space { space, created } = done.answer else { return Err(unexpected()) };
+    let revision = space.shown().revision;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(Reply::new(status, &SpaceWire::of(call, *space))?.revision(revision).replayed(done.replayed))
+    Ok(Reply::new(status, &SpaceWire::of(*space))?.revision(revision).replayed(done.replayed))
 }
 
 async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
-    let space = call.app.service.fact_space(&call.caller, &space_id(&id)?).await?;
-    call.record_read("fact_spaces.get", read_of(1)).await?;
-    let revision = space.revision;
-    Ok(Reply::ok(&SpaceWire::of(&call, space))?.revision(revision))
+    let space = call.recorded(call.app.service.fact_space(&call.caller, &space_id(&id)?).await?).await?;
+    let revision = space.shown().revision;
+    Ok(Reply::ok(&SpaceWire::of(space))?.revision(revision))
 }
 
 async fn erase(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
@@ -194,5 +194,5 @@ async fn set_identity(call: Call, PathId(id): PathId, body: Body<IdentityWire>) 
         communication_style: wire.communication_style,
         permissions: names(wire.permissions.unwrap_or_default(), "/permissions")?,
     };
-    space_reply(&call, call.decide_space(space_id(&id)?, SpaceAction::SetIdentity(identity), &body.value).await?)
+    space_reply(call.decide_space(space_id(&id)?, SpaceAction::SetIdentity(identity), &body.value).await?)
 }

@@ -14,8 +14,9 @@ use crate::http::extract::{Call, PathId, PathIds};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, unexpected};
 use crate::http::v1::parts::printable;
+use crate::service::spaces::SpaceShown;
 use crate::state_layer::fact::{Pointer, Source};
-use crate::state_layer::operation::{NewFact, SpaceAction, SpaceAnswer};
+use crate::state_layer::operation::{NewFact, SpaceAction};
 use crate::storage::Scope;
 
 const WRITE: Endpoint =
@@ -70,7 +71,7 @@ async fn write(call: Call, PathId(id): PathId, body: Body<FactBody>) -> Result<R
     let mut moments = Moments::of(&call);
     let fact = body.typed.fact(&mut moments, "")?;
     let done = call.decide_space(space_id(&id)?, SpaceAction::Write(vec![fact]), &body.value).await;
-    written(&call, StatusCode::CREATED, done.map_err(alone)?, moments.assumed())
+    written(StatusCode::CREATED, done.map_err(alone)?, moments.assumed())
 }
 
 /// A refusal names the fact of a batch; here it is the body.
@@ -84,10 +85,10 @@ fn alone(mut problem: Problem) -> Problem {
     problem
 }
 
-fn written(call: &Call, status: StatusCode, done: Done, assumed: Option<String>) -> Result<Reply, Problem> {
-    let SpaceAnswer::Facts { mut facts, effects } = done.answer else { return Err(unexpected()) };
+fn written(status: StatusCode, done: Done, assumed: Option<String>) -> Result<Reply, Problem> {
+    let SpaceShown::Facts { mut facts, effects } = done.answer else { return Err(unexpected()) };
     let fact = facts.pop().ok_or_else(unexpected)?;
-    let (fact, effects) = (FactWire::of(call, fact, Vec::new()), EffectsWire::of(call, effects));
+    let (fact, effects) = (FactWire::of(fact, Vec::new()), EffectsWire::of(effects));
     let wire = WrittenWire { fact, effects, assumed_time_zone: assumed };
     Ok(Reply::new(status, &wire)?.replayed(done.replayed))
 }
@@ -112,10 +113,10 @@ async fn batch(call: Call, PathId(id): PathId, body: Body<BatchWire>) -> Result<
     let facts: Result<Vec<NewFact>, Problem> =
         facts.map(|(index, Object(fact))| fact.fact(&mut moments, &format!("/facts/{index}"))).collect();
     let done = call.decide_space(space_id(&id)?, SpaceAction::Write(facts?), &body.value).await?;
-    let SpaceAnswer::Facts { facts, effects } = done.answer else { return Err(unexpected()) };
+    let SpaceShown::Facts { facts, effects } = done.answer else { return Err(unexpected()) };
     let wire = ManyWrittenWire {
-        facts: facts.into_iter().map(|fact| FactWire::of(&call, fact, Vec::new())).collect(),
-        effects: EffectsWire::of(&call, effects),
+        facts: facts.into_iter().map(|fact| FactWire::of(fact, Vec::new())).collect(),
+        effects: EffectsWire::of(effects),
         assumed_time_zone: moments.assumed(),
     };
     Ok(Reply::new(StatusCode::CREATED, &wire)?.replayed(done.replayed))
@@ -139,7 +140,7 @@ async fn supersede(call: Call, PathIds(id, uid): PathIds, body: Body<SupersedeWi
     wire.authority.as_ref().map_or(Ok(()), |authority| printable(authority, "/authority", 256))?;
     stated(&wire.value, "/value")?;
     // Key and reach of a fact never change, so they may be read before the lock is held.
-    let old = call.app.service.fact_to_replace(&call.caller, &space_id, &uid).await?;
+    let old = call.app.service.reach_of(&call.caller, &space_id, &uid).await?;
     let fact = NewFact {
         label: None,
         key: old.key,
@@ -159,7 +160,7 @@ async fn supersede(call: Call, PathIds(id, uid): PathIds, body: Body<SupersedeWi
         require_targets: true,
     };
     let done = call.decide_space(space_id, SpaceAction::Write(vec![fact]), &body.value).await;
-    written(&call, StatusCode::CREATED, done.map_err(alone)?, None)
+    written(StatusCode::CREATED, done.map_err(alone)?, None)
 }
 
 fn reason(given: Option<&String>) -> Result<(), Problem> {
@@ -178,11 +179,11 @@ async fn restore(call: Call, PathIds(id, uid): PathIds, body: Body<RestoreWire>)
     reason(Some(&body.typed.reason))?;
     let action = SpaceAction::Restore { uid: fact_uid(&uid)?, reason: body.typed.reason };
     let done = call.decide_space(space_id(&id)?, action, &body.value).await?;
-    written(&call, StatusCode::OK, done, None)
+    written(StatusCode::OK, done, None)
 }
 
 async fn delete(call: Call, PathIds(id, uid): PathIds) -> Result<Reply, Problem> {
     let action = SpaceAction::Delete { uid: fact_uid(&uid)?, reason: "deleted on request".to_owned() };
     let done = call.decide_space(space_id(&id)?, action, &Value::Null).await?;
-    written(&call, StatusCode::OK, done, None)
+    written(StatusCode::OK, done, None)
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::factual::stated;
 use super::moment::{Moment, Moments};
-use super::view::{EffectsWire, covered};
+use super::view::EffectsWire;
 use super::{name as in_path, space_id};
 use crate::domain::canonical::canonical;
 use crate::domain::time::Timestamp;
@@ -13,11 +13,11 @@ use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId, PathIds};
 use crate::http::problem::Problem;
-use crate::http::respond::{Reply, read_of, unexpected};
+use crate::http::respond::{Reply, unexpected};
 use crate::http::v1::parts::printable;
-use crate::service::spaces::sees_values;
+use crate::service::spaces::{Seen, SpaceShown};
 use crate::state_layer::fact::MAX_VALUE_BYTES;
-use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
+use crate::state_layer::operation::SpaceAction;
 use crate::state_layer::space::{Signal, WorkingItem};
 use crate::storage::Scope;
 
@@ -88,9 +88,9 @@ struct SignalShown {
     stale_at: Option<Timestamp>,
 }
 
-fn shown_signal(call: &Call, signal: Signal) -> SignalShown {
-    let value = if sees_values(&call.caller) { signal.value } else { covered() };
-    SignalShown { key: signal.key, value, observed_at: signal.observed_at, stale_at: signal.stale_at }
+fn shown_signal(signal: Seen<Signal>) -> SignalShown {
+    let signal = signal.into_shown();
+    SignalShown { key: signal.key, value: signal.value, observed_at: signal.observed_at, stale_at: signal.stale_at }
 }
 
 async fn set_signal(call: Call, PathIds(id, name): PathIds, body: Body<SignalBody>) -> Result<Reply, Problem> {
@@ -108,8 +108,8 @@ async fn set_signal(call: Call, PathIds(id, name): PathIds, body: Body<SignalBod
     let key = in_path(name, "/key")?;
     let signal = Signal { key, value: wire.value, observed_at, stale_at, former: Vec::new() };
     let done = call.decide_space(space_id(&id)?, SpaceAction::SetSignal(signal), &body.value).await?;
-    let SpaceAnswer::Signal { signal, accepted } = done.answer else { return Err(unexpected()) };
-    let signal = shown_signal(&call, signal);
+    let SpaceShown::Signal { signal, accepted } = done.answer else { return Err(unexpected()) };
+    let signal = shown_signal(signal);
     Ok(Reply::ok(&SignalWire { signal, accepted, assumed_time_zone: moments.assumed() })?.replayed(done.replayed))
 }
 
@@ -120,10 +120,10 @@ async fn remove_signal(call: Call, PathIds(id, name): PathIds) -> Result<Reply, 
 }
 
 async fn signals(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
-    let signals = call.app.service.signals(&call.caller, &space_id(&id)?).await?;
-    call.record_read("environment.list", read_of(signals.len())).await?;
-    let signals: Vec<SignalShown> = signals.into_iter().map(|signal| shown_signal(&call, signal)).collect();
-    Reply::ok(&json!({"signals": signals}))
+    let signals = call.recorded(call.app.service.signals(&call.caller, &space_id(&id)?).await?).await?;
+    let withheld = signals.withheld;
+    let signals: Vec<SignalShown> = signals.items.into_iter().map(shown_signal).collect();
+    Reply::ok(&json!({"signals": signals, "withheld": withheld}))
 }
 
 #[derive(Debug, Deserialize)]
@@ -153,14 +153,15 @@ struct ItemShown {
     expires_at: Option<Timestamp>,
 }
 
-fn shown_item(call: &Call, item: WorkingItem) -> ItemShown {
-    let shown = sees_values(&call.caller);
+fn shown_item(item: Seen<WorkingItem>) -> ItemShown {
+    let shown = !item.redacted();
+    let item = item.into_shown();
     ItemShown {
         key: item.key,
         item_type: Some(item.item_type).filter(|_| shown),
-        content: if shown { item.content } else { covered() },
+        content: item.content,
         priority: item.priority,
-        task_id: item.task_id.filter(|_| shown),
+        task_id: item.task_id,
         promote_as: item.promote_as,
         created_at: item.created_at,
         expires_at: item.expires_at,
@@ -197,8 +198,8 @@ async fn set_item(call: Call, PathIds(id, name): PathIds, body: Body<ItemBody>) 
         expires_at: moments.optional(wire.expires_at.as_ref(), "/expires_at")?,
     };
     let done = call.decide_space(space_id(&id)?, SpaceAction::SetItem(item), &body.value).await?;
-    let SpaceAnswer::Item { item } = done.answer else { return Err(unexpected()) };
-    let wire = ItemWire { item: shown_item(&call, item), assumed_time_zone: moments.assumed() };
+    let SpaceShown::Item { item } = done.answer else { return Err(unexpected()) };
+    let wire = ItemWire { item: shown_item(item), assumed_time_zone: moments.assumed() };
     Ok(Reply::ok(&wire)?.replayed(done.replayed))
 }
 
@@ -209,10 +210,10 @@ async fn remove_item(call: Call, PathIds(id, name): PathIds) -> Result<Reply, Pr
 }
 
 async fn items(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
-    let items = call.app.service.working_items(&call.caller, &space_id(&id)?).await?;
-    call.record_read("working_set.list", read_of(items.len())).await?;
-    let items: Vec<ItemShown> = items.into_iter().map(|item| shown_item(&call, item)).collect();
-    Reply::ok(&json!({"items": items}))
+    let items = call.recorded(call.app.service.working_items(&call.caller, &space_id(&id)?).await?).await?;
+    let withheld = items.withheld;
+    let items: Vec<ItemShown> = items.items.into_iter().map(shown_item).collect();
+    Reply::ok(&json!({"items": items, "withheld": withheld}))
 }
 
 #[derive(Debug, Deserialize)]
@@ -235,7 +236,7 @@ async fn close(call: Call, PathIds(id, task_id): PathIds, body: Body<CloseBody>)
     }
     let action = SpaceAction::CloseTask { task_id: in_path(task_id, "/task_id")?, promote };
     let done = call.decide_space(space_id(&id)?, action, &body.value).await?;
-    let SpaceAnswer::Closed { promoted, dropped, effects } = done.answer else { return Err(unexpected()) };
-    let wire = json!({"promoted": promoted, "dropped": dropped, "effects": EffectsWire::of(&call, effects)});
+    let SpaceShown::Closed { promoted, dropped, effects } = done.answer else { return Err(unexpected()) };
+    let wire = json!({"promoted": promoted, "dropped": dropped, "effects": EffectsWire::of(effects)});
     Ok(Reply::ok(&wire)?.replayed(done.replayed))
 }

@@ -18,7 +18,8 @@ use crate::http::extract::Call;
 use crate::http::problem::Problem;
 use crate::http::v1::parts::printable;
 use crate::service::ServiceError;
-use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
+use crate::service::spaces::SpaceShown;
+use crate::state_layer::operation::SpaceAction;
 
 /// The routes of these files.
 pub(super) fn routes() -> Vec<Route> {
@@ -66,7 +67,7 @@ fn fact_uid(text: &str) -> Result<FactUid, Problem> {
 
 /// What was decided.
 struct Done {
-    answer: SpaceAnswer,
+    answer: SpaceShown,
     replayed: bool,
 }
 

@@ -11,8 +11,9 @@ use crate::http::extract::Call;
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, unexpected};
 use crate::http::v1::parts::{bounded, printable};
+use crate::service::spaces::SpaceShown;
 use crate::state_layer::language::terms::Language;
-use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
+use crate::state_layer::operation::SpaceAction;
 use crate::state_layer::reading::{Stance, Utterance};
 use crate::storage::Scope;
 
@@ -76,7 +77,7 @@ async fn observe(call: Call, body: Body<ObserveWire>) -> Result<Reply, Problem> 
     };
     let reading = call.app.service.read_utterance(&utterance);
     let done = call.decide_space(wire.fact_space, SpaceAction::Observe(reading), &body.value).await?;
-    let SpaceAnswer::Observed { reading, effects, facts } = done.answer else { return Err(unexpected()) };
+    let SpaceShown::Observed { reading, effects, facts } = done.answer else { return Err(unexpected()) };
     let wire = ObservedWire {
         reading: ReadingWire {
             reading_id: reading.reading_id,
@@ -86,8 +87,8 @@ async fn observe(call: Call, body: Body<ObserveWire>) -> Result<Reply, Problem> 
             cues: reading.claims.into_iter().filter_map(|claim| claim.cue).collect(),
             rules: reading.rules,
         },
-        effects: EffectsWire::of(&call, effects),
-        facts: facts.into_iter().map(|fact| FactWire::of(&call, fact, Vec::new())).collect(),
+        effects: EffectsWire::of(effects),
+        facts: facts.into_iter().map(|fact| FactWire::of(fact, Vec::new())).collect(),
         assumed_time_zone: moments.assumed(),
     };
     Ok(Reply::ok(&wire)?.replayed(done.replayed))

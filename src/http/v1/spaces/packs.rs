@@ -14,11 +14,13 @@ use crate::http::body::{Body, Object, Size, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::{FieldError, Problem};
-use crate::http::respond::{Reply, read_of};
+use crate::http::respond::Reply;
 use crate::http::v1::parts::{bounded, printable};
 use crate::service::ServiceError;
-use crate::service::spaces::{NewPack, PackViewer, sees_values};
-use crate::state_layer::assembly::{ContextPack, Estimator, Omitted, PackRefusal, Segment, TokenSummary, Turn};
+use crate::service::spaces::{NewPack, PackMade, PackViewer};
+use crate::state_layer::assembly::{
+    ContextPack, Estimator, Omitted, PackRefusal, SavedPack, Segment, TokenSummary, Turn,
+};
 use crate::state_layer::decide::MAX_WIDER;
 use crate::state_layer::fact::{MAX_VALUE_BYTES, Pointer};
 use crate::state_layer::space::Signal;
@@ -113,6 +115,10 @@ struct PackWire {
 }
 
 impl PackWire {
+    fn kept(saved: SavedPack) -> Self {
+        Self { pack_id: Some(saved.pack_id), created_at: Some(saved.created_at), ..Self::of(saved.pack, saved.as_of) }
+    }
+
     fn of(pack: ContextPack, as_of: Timestamp) -> Self {
         Self {
             pack_id: None,
@@ -234,21 +240,18 @@ async fn make(call: Call, body: Body<MakeWire>) -> Result<Reply, Problem> {
     let new = body.typed.pack(&call, &mut moments)?;
     let named = (new.include.clone(), new.exclude.clone());
     let made = call.app.service.make_pack(&call.caller, new, claim).await;
-    let made = made.map_err(|error| placed(error, &named))?;
-    call.record_read("context_packs.make", read_of(made.pack.facts_included.len())).await?;
-    let saved = made.saved.as_ref();
-    let wire = PackWire {
-        pack_id: saved.map(|saved| saved.pack_id.clone()),
-        created_at: saved.map(|saved| saved.created_at),
-        assumed_time_zone: moments.assumed(),
-        ..PackWire::of(made.pack, made.as_of)
-    };
-    let status = if saved.is_some() { StatusCode::CREATED } else { StatusCode::OK };
-    let reply = Reply::new(status, &wire)?.replayed(made.replayed);
-    Ok(match saved {
-        Some(saved) => reply.at(COLLECTION, saved.pack_id.as_str()),
-        None => reply,
-    })
+    let made = call.recorded(made.map_err(|error| placed(error, &named))?).await?;
+    let assumed_time_zone = moments.assumed();
+    match made {
+        PackMade::Passing { pack, as_of } => {
+            Reply::ok(&PackWire { assumed_time_zone, ..PackWire::of(pack.into_shown(), as_of) })
+        }
+        PackMade::Saved { saved, replayed } => {
+            let wire = PackWire { assumed_time_zone, ..PackWire::kept(saved.into_shown()) };
+            let id = wire.pack_id.as_ref().map(ToString::to_string).unwrap_or_default();
+            Ok(Reply::new(StatusCode::CREATED, &wire)?.replayed(replayed).at(COLLECTION, &id))
+        }
+    }
 }
 
 /// A refusal names a fact as the caller did; the answer says where in the body instead.
@@ -269,15 +272,6 @@ fn placed(error: ServiceError, (include, exclude): &(Vec<Pointer>, Vec<Pointer>)
 
 async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     let id = PackId::parse(&id).ok_or_else(|| Problem::not_found("context pack"))?;
-    if !sees_values(&call.caller) {
-        return Err(ServiceError::DetailNotAllowed.into());
-    }
-    let saved = call.app.service.saved_pack(&call.caller, &id).await?;
-    call.record_read("context_packs.get", read_of(1)).await?;
-    let wire = PackWire {
-        pack_id: Some(saved.pack_id),
-        created_at: Some(saved.created_at),
-        ..PackWire::of(saved.pack, saved.as_of)
-    };
-    Reply::ok(&wire)
+    let saved = call.recorded(call.app.service.saved_pack(&call.caller, &id).await?).await?;
+    Reply::ok(&PackWire::kept(saved.into_shown()))
 }

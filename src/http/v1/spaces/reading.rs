@@ -12,7 +12,7 @@ use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId, PathIds};
 use crate::http::paging;
 use crate::http::problem::Problem;
-use crate::http::respond::{Reply, read_of};
+use crate::http::respond::Reply;
 use crate::storage::{FactQuery, Scope};
 
 const LIST: &str = "facts";
@@ -51,29 +51,26 @@ async fn list(
         after: paging::position(&call.caller, LIST, query.cursor.as_deref())?,
         limit: paging::limit(query.limit)?,
     };
-    let page = call.app.service.facts(&call.caller, &space_id(&id)?, &wanted).await?;
-    call.record_read("facts.list", read_of(page.items.len())).await?;
+    let page = call.recorded(call.app.service.facts(&call.caller, &space_id(&id)?, &wanted).await?).await?;
     let next_cursor = page.next.map(|position| paging::cursor(&call.caller, LIST, position));
-    let facts: Vec<FactWire> = page.items.into_iter().map(|view| FactWire::read(&call, view)).collect();
-    Reply::ok(&json!({"facts": facts, "next_cursor": next_cursor}))
+    let facts: Vec<FactWire> = page.facts.into_iter().map(FactWire::read).collect();
+    Reply::ok(&json!({"facts": facts, "next_cursor": next_cursor, "withheld": page.withheld}))
 }
 
 async fn get(call: Call, PathIds(id, uid): PathIds) -> Result<Reply, Problem> {
-    let view = call.app.service.fact(&call.caller, &space_id(&id)?, &fact_uid(&uid)?).await?;
-    call.record_read("facts.get", read_of(1)).await?;
-    Reply::ok(&FactWire::read(&call, view))
+    let view = call.recorded(call.app.service.fact(&call.caller, &space_id(&id)?, &fact_uid(&uid)?).await?).await?;
+    Reply::ok(&FactWire::read(view))
 }
 
 async fn chain(call: Call, PathIds(id, uid): PathIds) -> Result<Reply, Problem> {
-    let chain = call.app.service.fact_chain(&call.caller, &space_id(&id)?, &fact_uid(&uid)?).await?;
-    call.record_read("facts.chain", read_of(chain.facts.len())).await?;
-    let facts: Vec<FactWire> = chain.facts.into_iter().map(|view| FactWire::read(&call, view)).collect();
-    Reply::ok(&json!({"facts": facts, "more": chain.more}))
+    let chain =
+        call.recorded(call.app.service.fact_chain(&call.caller, &space_id(&id)?, &fact_uid(&uid)?).await?).await?;
+    let facts: Vec<FactWire> = chain.facts.into_iter().map(FactWire::read).collect();
+    Reply::ok(&json!({"facts": facts, "more": chain.more, "withheld": chain.withheld}))
 }
 
 async fn current(call: Call, PathIds(id, key): PathIds) -> Result<Reply, Problem> {
     let key = name(key, "/key")?;
-    let view = call.app.service.current_fact(&call.caller, &space_id(&id)?, &key).await?;
-    call.record_read("facts.current", read_of(1)).await?;
-    Reply::ok(&FactWire::read(&call, view))
+    let view = call.recorded(call.app.service.current_fact(&call.caller, &space_id(&id)?, &key).await?).await?;
+    Reply::ok(&FactWire::read(view))
 }

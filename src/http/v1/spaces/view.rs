@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use crate::domain::id::{FactLabel, FactUid, PrincipalId, SpaceId};
 use crate::domain::time::Timestamp;
-use crate::http::extract::Call;
-use crate::service::spaces::{FactView, sees_values};
+use crate::service::spaces::{FactView, Seen};
 use crate::state_layer::fact::{
     Abstraction, Change, ConstraintType, Contest, Dependency, Fact, FactScope, MemoryType, Source, Standing,
 };
@@ -96,15 +95,11 @@ struct ChangeWire {
     at: Timestamp,
 }
 
-/// What stands where something is covered.
-pub(super) fn covered() -> Value {
-    json!({"redacted": "hide"})
-}
-
 impl FactWire {
-    /// A fact for this caller.
-    pub(super) fn of(call: &Call, fact: Fact, derived_facts: Vec<FactUid>) -> Self {
-        let shown = sees_values(&call.caller);
+    /// A fact as it may be seen.
+    pub(super) fn of(fact: Seen<Fact>, derived_facts: Vec<FactUid>) -> Self {
+        let shown = !fact.redacted();
+        let fact = fact.into_shown();
         let (is_valid, deleted) = (fact.is_valid(), fact.is_deleted());
         let (superseded_by, reason, cause, superseded_at) = match fact.standing {
             Standing::Valid => (None, None, None, None),
@@ -112,17 +107,17 @@ impl FactWire {
         };
         Self {
             uid: fact.uid,
-            id: fact.label.filter(|_| shown),
+            id: fact.label,
             key: fact.key,
-            value: if shown || deleted { fact.value } else { covered() },
-            authority: fact.source.authority.clone().filter(|_| shown),
+            value: fact.value,
+            authority: fact.source.authority.clone(),
             source: Some(fact.source).filter(|_| shown),
             writer_id: fact.writer_id,
             timestamp: fact.at,
             recorded_at: fact.recorded_at,
             is_valid,
             superseded_by,
-            supersedes: fact.supersedes.map(|pointer| pointer.0).filter(|_| shown),
+            supersedes: fact.supersedes.map(|pointer| pointer.0),
             superseded: fact.superseded,
             reason: reason.filter(|_| shown),
             cause,
@@ -130,7 +125,7 @@ impl FactWire {
             memory_type: fact.memory_type,
             abstraction: fact.abstraction,
             scope: fact.scope,
-            scope_id: fact.scope_id.filter(|_| shown),
+            scope_id: fact.scope_id,
             depends_on: fact.depends_on.into_iter().map(|base| DependencyWire::of(base, shown)).collect(),
             derived_facts,
             needs_review: fact.review.is_some(),
@@ -139,7 +134,7 @@ impl FactWire {
             contests: fact.contested.into_iter().map(|contest| ContestWire::of(contest, shown)).collect(),
             is_constraint: fact.constraint.is_some(),
             constraint_type: fact.constraint,
-            restricted_to: Some(fact.restricted_to).filter(|_| shown).unwrap_or_default(),
+            restricted_to: fact.restricted_to,
             deleted,
             history: fact.history.into_iter().map(|change| ChangeWire::of(change, shown)).collect(),
             redacted: !shown,
@@ -147,8 +142,8 @@ impl FactWire {
     }
 
     /// A fact as it was read.
-    pub(super) fn read(call: &Call, view: FactView) -> Self {
-        Self::of(call, view.fact, view.derived_facts)
+    pub(super) fn read(view: FactView) -> Self {
+        Self::of(view.fact, view.derived_facts)
     }
 }
 
@@ -193,9 +188,10 @@ struct ReasonWire {
 }
 
 impl EffectsWire {
-    /// Effects for this caller.
-    pub(super) fn of(call: &Call, effects: Effects) -> Self {
-        let shown = sees_values(&call.caller);
+    /// Effects as they may be seen.
+    pub(super) fn of(effects: Seen<Effects>) -> Self {
+        let shown = !effects.redacted();
+        let effects = effects.into_shown();
         let reasons = effects.reasons.into_iter();
         Self {
             superseded: effects.superseded,
@@ -203,7 +199,7 @@ impl EffectsWire {
             needs_review: effects.needs_review,
             created: effects.created,
             restored: effects.restored,
-            unresolved: effects.unresolved.into_iter().filter(|_| shown).map(|pointer| pointer.0).collect(),
+            unresolved: effects.unresolved.into_iter().map(|pointer| pointer.0).collect(),
             reasons: reasons.map(|(uid, reason)| ReasonWire { uid, reason: Some(reason).filter(|_| shown) }).collect(),
         }
     }
@@ -240,22 +236,20 @@ enum AccessShown {
 }
 
 impl SpaceWire {
-    /// A space for this caller: people who look do not see who is served, whose it is and who else may see it.
-    pub(super) fn of(call: &Call, space: SpaceRecord) -> Self {
-        let shown = sees_values(&call.caller);
+    /// A space as it may be seen: covered, it does not say who is served, whose it is and who else may see it.
+    pub(super) fn of(space: Seen<SpaceRecord>) -> Self {
+        let shown = !space.redacted();
+        let space = space.into_shown();
         Self {
             fact_space: space.space_id,
-            partition: match space.partition {
-                Partition::User { owner_id } => Partition::User { owner_id: owner_id.filter(|_| shown) },
-                wider => wider,
-            },
+            partition: space.partition,
             wider: space.wider,
             access: match space.access {
                 Access::Open => AccessShown::Open,
                 Access::List { allow } => AccessShown::List { allow: Some(allow).filter(|_| shown) },
                 Access::Callback { name } => AccessShown::Callback { callback: name },
             },
-            identity: space.identity.filter(|_| shown),
+            identity: space.identity,
             newest: space.newest,
             revision: space.revision,
             created_at: space.created_at,

@@ -1,0 +1,111 @@
+//! What a writer is answered: what was decided, as far as the writer may see it.
+
+use super::gate::Pass;
+use super::{Caller, Seen, Service, ServiceError};
+use crate::domain::id::SpaceId;
+use crate::state_layer::fact::Fact;
+use crate::state_layer::operation::{Effects, SpaceAnswer};
+use crate::state_layer::reading::Reading;
+use crate::state_layer::space::{Signal, SpaceRecord, WorkingItem};
+
+/// What an operation on a space answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SpaceShown {
+    /// To description and identity.
+    Space {
+        /// As it stands now.
+        space: Box<Seen<SpaceRecord>>,
+        /// Whether it is new.
+        created: bool,
+    },
+    /// To everything that changes facts.
+    Facts {
+        /// Those written, restored or deleted, as they stand now, in the order of the request.
+        facts: Vec<Seen<Fact>>,
+        /// What else changed.
+        effects: Seen<Effects>,
+    },
+    /// To an observation.
+    Observed {
+        /// What the utterance was read as: it is the writer's own.
+        reading: Box<Reading>,
+        /// What it changed.
+        effects: Seen<Effects>,
+        /// The facts it made.
+        facts: Vec<Seen<Fact>>,
+    },
+    /// To a signal.
+    Signal {
+        /// The one in force.
+        signal: Seen<Signal>,
+        /// Whether the request's is the one in force.
+        accepted: bool,
+    },
+    /// To a working item.
+    Item {
+        /// The item.
+        item: Seen<WorkingItem>,
+    },
+    /// To a closed task.
+    Closed {
+        /// Keys of items that became facts.
+        promoted: Vec<String>,
+        /// Keys of items that were dropped.
+        dropped: Vec<String>,
+        /// What changed.
+        effects: Seen<Effects>,
+    },
+    /// Done, with nothing to show.
+    Done,
+}
+
+impl Service {
+    /// An answer as its writer may see it. It is durable by now: where it cannot be told what the writer may see, that is
+    /// nothing.
+    pub(super) async fn echo(&self, caller: &Caller, space_id: &SpaceId, answer: SpaceAnswer) -> SpaceShown {
+        if matches!(answer, SpaceAnswer::Done | SpaceAnswer::Pack { .. }) {
+            return SpaceShown::Done;
+        }
+        let pass = match self.pass_of_writer(caller, space_id, &answer).await {
+            Ok(pass) => pass,
+            Err(error) => {
+                tracing::warn!(echo.error = %error, "an answer is covered: it could not be told who may see it");
+                Pass::nothing()
+            }
+        };
+        shown(&pass, answer)
+    }
+
+    async fn pass_of_writer(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        answer: &SpaceAnswer,
+    ) -> Result<Pass, ServiceError> {
+        let facts: Vec<&Fact> = match answer {
+            SpaceAnswer::Facts { facts, .. } | SpaceAnswer::Observed { facts, .. } => facts.iter().collect(),
+            _ => Vec::new(),
+        };
+        let record = self.bare_space(caller, space_id).await?;
+        self.pass(caller, space_id, record.as_ref(), &facts).await
+    }
+}
+
+fn shown(pass: &Pass, answer: SpaceAnswer) -> SpaceShown {
+    let echoed = |facts: Vec<Fact>| facts.into_iter().map(|fact| pass.echoed_fact(fact)).collect();
+    match answer {
+        SpaceAnswer::Space { space, created } => SpaceShown::Space { space: Box::new(pass.echoed(*space)), created },
+        SpaceAnswer::Facts { facts, effects } => {
+            SpaceShown::Facts { facts: echoed(facts), effects: pass.echoed(effects) }
+        }
+        SpaceAnswer::Observed { reading, effects, facts } => {
+            SpaceShown::Observed { reading: Box::new(reading), effects: pass.echoed(effects), facts: echoed(facts) }
+        }
+        SpaceAnswer::Signal { signal, accepted } => SpaceShown::Signal { signal: pass.echoed(signal), accepted },
+        SpaceAnswer::Item { item } => SpaceShown::Item { item: pass.echoed(item) },
+        SpaceAnswer::Closed { promoted, dropped, effects } => {
+            SpaceShown::Closed { promoted, dropped, effects: pass.echoed(effects) }
+        }
+        SpaceAnswer::Pack { .. } | SpaceAnswer::Done => SpaceShown::Done,
+    }
+}

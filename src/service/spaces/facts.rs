@@ -1,0 +1,369 @@
+//! Reading what stands in a space: facts, signals, the working set, the space's own record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::gate::{AtGate, Pass, asked};
+use super::{Seen, gives_access, want};
+use crate::domain::id::{FactUid, SpaceId};
+use crate::domain::speaking::Voice;
+use crate::service::recording::{Looked, Unrecorded};
+use crate::service::{Caller, Service, ServiceError};
+use crate::state_layer::fact::{Abstraction, Fact, FactScope, MemoryType, Standing};
+use crate::state_layer::space::{Access, Signal, Space, SpaceRecord, WorkingItem};
+use crate::storage::{FactQuery, Position, Scope, SpaceWant};
+
+/// A fact with the facts that were derived from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FactView {
+    /// The fact.
+    pub fact: Seen<Fact>,
+    /// Valid facts that depend on it.
+    pub derived_facts: Vec<FactUid>,
+}
+
+/// A page of facts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FactPage {
+    /// Those that may be shown.
+    pub facts: Vec<FactView>,
+    /// Where the next page begins.
+    pub next: Option<Position>,
+    /// How many of this page were withheld.
+    pub withheld: usize,
+}
+
+/// The longest chain that is shown.
+const LONGEST_CHAIN: usize = 200;
+
+/// A chain of facts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FactChain {
+    /// Its facts, oldest first.
+    pub facts: Vec<FactView>,
+    /// Whether it has older ones.
+    pub more: bool,
+    /// How many were withheld.
+    pub withheld: usize,
+}
+
+/// What else is kept in a space.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed<T> {
+    /// Those that may be shown.
+    pub items: Vec<Seen<T>>,
+    /// How many were withheld.
+    pub withheld: usize,
+}
+
+/// What a fact that takes another's place takes over from it: where it counts, and not what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reach {
+    /// The key.
+    pub key: String,
+    /// The scope.
+    pub scope: FactScope,
+    /// Which task, session or scenario.
+    pub scope_id: Option<String>,
+    /// Which memory.
+    pub memory_type: MemoryType,
+    /// The abstraction.
+    pub abstraction: Option<Abstraction>,
+    /// Who may see it.
+    pub restricted_to: Vec<String>,
+}
+
+impl Service {
+    /// What this caller may see of a space. Facts are those about which a service may have to be asked.
+    pub(super) async fn pass(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        space: Option<&SpaceRecord>,
+        facts: &[&Fact],
+    ) -> Result<Pass, ServiceError> {
+        let gate = self.gate(caller, space).await?;
+        let at = AtGate { space_id, record: space, facts: asked(facts.iter().copied()) };
+        gate.passes(&self.permissions, vec![at]).await.pop().ok_or(ServiceError::Internal)
+    }
+
+    /// The same, refusing where nothing of the space may be shown.
+    async fn entered(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        space: &Space,
+        facts: &[&Fact],
+    ) -> Result<Pass, ServiceError> {
+        let pass = self.pass(caller, space_id, space.record.as_ref(), facts).await?;
+        if pass.is_barred() { Err(ServiceError::NotPermitted) } else { Ok(pass) }
+    }
+
+    async fn one_space(&self, caller: &Caller, space_id: &SpaceId, named: Vec<String>) -> Result<Space, ServiceError> {
+        caller.require(Scope::FactRead)?;
+        let want = SpaceWant { named, ..want(caller, space_id, false) };
+        let mut found = self.load_spaces(&[want]).await?;
+        found.remove(space_id).ok_or(ServiceError::NotFound("fact space"))
+    }
+
+    /// A space's record without its facts; none if there is no such space.
+    pub(super) async fn bare_space(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+    ) -> Result<Option<SpaceRecord>, ServiceError> {
+        let want = SpaceWant { live: false, named: vec![String::new()], ..want(caller, space_id, false) };
+        Ok(self.load_spaces(&[want]).await?.remove(space_id).and_then(|space| space.record))
+    }
+
+    /// Who may not see what is in a space may not say either who may see it: that would be a way around the gate.
+    pub(super) async fn may_describe(&self, caller: &Caller, space_id: &SpaceId) -> Result<(), ServiceError> {
+        if gives_access(caller) {
+            return Ok(());
+        }
+        let Some(record) = self.bare_space(caller, space_id).await? else { return Ok(()) };
+        let space = self.whole_enough(caller, space_id, record).await?;
+        let facts: Vec<&Fact> = space.facts.values().collect();
+        let pass = self.pass(caller, space_id, space.record.as_ref(), &facts).await?;
+        if pass.is_open() { Ok(()) } else { Err(ServiceError::NotPermitted) }
+    }
+
+    /// A space with the facts about which a service is asked, if one is.
+    async fn whole_enough(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        record: SpaceRecord,
+    ) -> Result<Space, ServiceError> {
+        match record.access {
+            Access::Callback { .. } => {
+                let found = self.load_spaces(&[want(caller, space_id, false)]).await?.remove(space_id);
+                found.ok_or(ServiceError::NotFound("fact space"))
+            }
+            Access::Open | Access::List { .. } => Ok(Space { record: Some(record), ..Space::default() }),
+        }
+    }
+
+    /// A space's record.
+    pub async fn fact_space(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+    ) -> Result<Unrecorded<Seen<SpaceRecord>>, ServiceError> {
+        caller.require(Scope::FactRead)?;
+        let record = self.bare_space(caller, space_id).await?.ok_or(ServiceError::NotFound("fact space"))?;
+        let space = self.whole_enough(caller, space_id, record).await?;
+        let facts: Vec<&Fact> = space.facts.values().collect();
+        let pass = self.entered(caller, space_id, &space, &facts).await?;
+        let record = space.record.and_then(|record| pass.record(record)).ok_or(ServiceError::NotPermitted)?;
+        Ok(Unrecorded::new(record, Looked { records: 1, ..looked(caller, "fact_spaces.get", space_id, Vec::new()) }))
+    }
+
+    /// A space's signals, by key.
+    pub async fn signals(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+    ) -> Result<Unrecorded<Listed<Signal>>, ServiceError> {
+        let mut space = self.one_space(caller, space_id, Vec::new()).await?;
+        let signals = std::mem::take(&mut space.signals);
+        let facts: Vec<&Fact> = space.facts.values().collect();
+        let pass = self.entered(caller, space_id, &space, &facts).await?;
+        let found = Listed::of(signals.into_values().map(|signal| pass.signal(signal)));
+        let keys = found.items.iter().map(|signal| signal.shown().key.clone()).collect();
+        Ok(Unrecorded::new(found, looked(caller, "environment.list", space_id, keys)))
+    }
+
+    /// A space's working items that have not ended, by key.
+    pub async fn working_items(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+    ) -> Result<Unrecorded<Listed<WorkingItem>>, ServiceError> {
+        let now = self.now();
+        let mut space = self.one_space(caller, space_id, Vec::new()).await?;
+        let items = std::mem::take(&mut space.items);
+        let facts: Vec<&Fact> = space.facts.values().collect();
+        let pass = self.entered(caller, space_id, &space, &facts).await?;
+        let in_force = items.into_values().filter(|item| item.expires_at.is_none_or(|end| now < end));
+        let found = Listed::of(in_force.map(|item| pass.item(item)));
+        let keys = found.items.iter().map(|item| item.shown().key.clone()).collect();
+        Ok(Unrecorded::new(found, looked(caller, "working_set.list", space_id, keys)))
+    }
+
+    /// A page of a space's facts, those recorded last first.
+    pub async fn facts(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        query: &FactQuery,
+    ) -> Result<Unrecorded<FactPage>, ServiceError> {
+        let space = self.one_space(caller, space_id, Vec::new()).await?;
+        let page = self.store.facts(&caller.tenant.tenant_id, space_id, query).await?;
+        let pass = self.entered(caller, space_id, &space, &page.items.iter().collect::<Vec<_>>()).await?;
+        let (facts, withheld) = views(&pass, page.items, &dependents(&space));
+        let looked = looked(caller, "facts.list", space_id, uids(&facts));
+        Ok(Unrecorded::new(FactPage { facts, next: page.next, withheld }, looked))
+    }
+
+    /// One fact. One that is withheld is as if it were not there.
+    pub async fn fact(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        uid: &FactUid,
+    ) -> Result<Unrecorded<FactView>, ServiceError> {
+        let space = self.one_space(caller, space_id, vec![uid.as_str().to_owned()]).await?;
+        let fact = self.one_fact(caller, space_id, space, Some(uid.clone())).await?;
+        let looked = looked(caller, "facts.get", space_id, vec![uid.to_string()]);
+        Ok(Unrecorded::new(fact, looked))
+    }
+
+    /// The current value of a key: the newest valid fact that has it, or that came in the place of one that had.
+    pub async fn current_fact(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        key: &str,
+    ) -> Result<Unrecorded<FactView>, ServiceError> {
+        let space = self.one_space(caller, space_id, vec![key.to_owned()]).await?;
+        let uid = current(&space, key);
+        let fact = self.one_fact(caller, space_id, space, uid).await?;
+        let looked = looked(caller, "facts.current", space_id, vec![fact.fact.shown().uid.to_string()]);
+        Ok(Unrecorded::new(fact, looked))
+    }
+
+    /// Whether the space may be seen at all is said first: what is in it is nobody else's to know.
+    async fn one_fact(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        mut space: Space,
+        uid: Option<FactUid>,
+    ) -> Result<FactView, ServiceError> {
+        let dependents = dependents(&space);
+        let fact = uid.and_then(|uid| space.facts.remove(&uid));
+        let pass = self.entered(caller, space_id, &space, &fact.iter().collect::<Vec<_>>()).await?;
+        let fact = fact.ok_or(ServiceError::NotFound("fact"))?;
+        views(&pass, vec![fact], &dependents).0.pop().ok_or(ServiceError::NotFound("fact"))
+    }
+
+    /// What the fact that is to be replaced hands on. Whoever may write may look at its reach, not at its value.
+    pub async fn reach_of(&self, caller: &Caller, space_id: &SpaceId, uid: &FactUid) -> Result<Reach, ServiceError> {
+        caller.require(Scope::FactWrite)?;
+        let want = SpaceWant { live: false, named: vec![uid.as_str().to_owned()], ..want(caller, space_id, false) };
+        let mut space =
+            self.load_spaces(&[want]).await?.remove(space_id).ok_or(ServiceError::NotFound("fact space"))?;
+        let fact = space.facts.remove(uid).ok_or(ServiceError::NotFound("fact"))?;
+        Ok(Reach {
+            key: fact.key,
+            scope: fact.scope,
+            scope_id: fact.scope_id,
+            memory_type: fact.memory_type,
+            abstraction: fact.abstraction,
+            restricted_to: fact.restricted_to,
+        })
+    }
+
+    /// The chain that a fact belongs to, oldest first: what it replaced, itself, and what came in its place. Of a long
+    /// one the newest.
+    pub async fn fact_chain(
+        &self,
+        caller: &Caller,
+        space_id: &SpaceId,
+        uid: &FactUid,
+    ) -> Result<Unrecorded<FactChain>, ServiceError> {
+        caller.require(Scope::FactRead)?;
+        let want = want(caller, space_id, true);
+        let space = self.load_spaces(&[want]).await?.remove(space_id).ok_or(ServiceError::NotFound("fact space"))?;
+        let mut facts: Vec<Fact> = chain(&space, uid);
+        facts.sort_by(|a, b| (a.at, a.recorded_at, &a.uid).cmp(&(b.at, b.recorded_at, &b.uid)));
+        let newest = facts.split_off(facts.len().saturating_sub(LONGEST_CHAIN));
+        let more = !facts.is_empty();
+        let pass = self.entered(caller, space_id, &space, &newest.iter().collect::<Vec<_>>()).await?;
+        let (facts, withheld) = views(&pass, newest, &dependents(&space));
+        if facts.iter().all(|view| view.fact.shown().uid != *uid) {
+            return Err(ServiceError::NotFound("fact"));
+        }
+        let looked = looked(caller, "facts.chain", space_id, uids(&facts));
+        Ok(Unrecorded::new(FactChain { facts, more, withheld }, looked))
+    }
+}
+
+/// A look at records of a space.
+fn looked(caller: &Caller, operation: &str, space_id: &SpaceId, ids: Vec<String>) -> Looked {
+    let viewer_id = match &caller.speaks_for.voice {
+        Voice::Principal(id) => Some(id.clone()),
+        Voice::Nobody | Voice::Anyone => None,
+    };
+    Looked { space_id: Some(space_id.clone()), viewer_id, ..Looked::at(operation, ids) }
+}
+
+fn uids(facts: &[FactView]) -> Vec<String> {
+    facts.iter().map(|view| view.fact.shown().uid.to_string()).collect()
+}
+
+impl<T> Listed<T> {
+    fn of(passed: impl Iterator<Item = Option<Seen<T>>>) -> Self {
+        let passed: Vec<Option<Seen<T>>> = passed.collect();
+        let all = passed.len();
+        let items: Vec<Seen<T>> = passed.into_iter().flatten().collect();
+        let withheld = all - items.len();
+        Self { items, withheld }
+    }
+}
+
+/// Facts as they may be shown, and how many may not.
+fn views(pass: &Pass, facts: Vec<Fact>, dependents: &BTreeMap<FactUid, Vec<FactUid>>) -> (Vec<FactView>, usize) {
+    let all = facts.len();
+    let shown = facts.into_iter().filter_map(|fact| {
+        let derived_facts = dependents.get(&fact.uid).cloned().unwrap_or_default();
+        pass.fact(fact).map(|fact| FactView { fact, derived_facts })
+    });
+    let shown: Vec<FactView> = shown.collect();
+    let withheld = all - shown.len();
+    (shown, withheld)
+}
+
+/// The facts of the chain that one belongs to; none if it is not there.
+fn chain(space: &Space, uid: &FactUid) -> Vec<Fact> {
+    let mut chain = BTreeSet::from([uid.clone()]);
+    let mut open = vec![uid.clone()];
+    while let Some(fact) = open.pop().and_then(|uid| space.facts.get(&uid)) {
+        let next = successor(fact).into_iter().chain(fact.superseded.iter().cloned());
+        open.extend(next.filter(|uid| chain.insert(uid.clone())));
+    }
+    chain.iter().filter_map(|uid| space.facts.get(uid).cloned()).collect()
+}
+
+fn successor(fact: &Fact) -> Option<FactUid> {
+    match &fact.standing {
+        Standing::Superseded { by, .. } => by.clone(),
+        Standing::Valid => None,
+    }
+}
+
+/// The newest fact with a key, followed to what stands in its place.
+fn current(space: &Space, key: &str) -> Option<FactUid> {
+    let of_key = space.facts.values().filter(|fact| fact.key == key);
+    let newest = of_key.max_by_key(|fact| (fact.is_valid(), fact.at, fact.recorded_at, fact.uid.clone()))?;
+    let mut fact = newest;
+    // Every step leads to a later fact; the bound is for rows that a foreign hand has tied into a ring.
+    for _ in 0..space.facts.len() {
+        if fact.is_valid() {
+            return Some(fact.uid.clone());
+        }
+        fact = space.facts.get(&successor(fact)?)?;
+    }
+    None
+}
+
+/// Who depends on whom.
+fn dependents(space: &Space) -> BTreeMap<FactUid, Vec<FactUid>> {
+    let mut dependents: BTreeMap<FactUid, Vec<FactUid>> = BTreeMap::new();
+    for fact in space.facts.values().filter(|fact| fact.is_valid()) {
+        for base in fact.depends_on.iter().filter_map(|dependency| dependency.uid.clone()) {
+            dependents.entry(base).or_default().push(fact.uid.clone());
+        }
+    }
+    dependents
+}

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::domain::canonical::{Digest, canonical, is_canonical};
-use crate::domain::event::{About, Event};
+use crate::domain::canonical::{canonical, is_canonical};
+use crate::domain::event::{About, Event, StreamKey};
 use crate::domain::id::{ArtifactId, ContextFrameId, StreamId, TenantId};
 use crate::domain::policy::PolicyRef;
 use crate::domain::world::StoredFrame;
@@ -53,9 +53,15 @@ pub enum Fault {
     /// It is earlier than its predecessor.
     #[error("the time runs backwards")]
     Time,
-    /// The stream's head names another last entry: entries were cut off or added.
+    /// The stream's head names another last entry, or another time of it: entries were cut off or added.
     #[error("the stream's head names another last entry")]
     Head,
+    /// Its payload is filed under something else than it says: who searches for what it is about does not find it.
+    #[error("the payload is filed under something else than it tells: searches and exports by that miss it")]
+    Filed,
+    /// The stream has the name of another one, or none though its entries tell whose it is.
+    #[error("the stream's name is not the one that its entries tell")]
+    Name,
 }
 
 /// What can be said of an entry without the others: the costly part, which can be found out side by side.
@@ -69,6 +75,19 @@ pub struct Looked {
     fault: Option<Fault>,
     /// The frame that its payload captured.
     pub captured: Option<Captured>,
+    /// What its payload tells of where it belongs; none if that is gone or does not hold.
+    pub told: Option<Box<Told>>,
+}
+
+/// What a payload tells of where it belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// What it is about.
+    pub about: About,
+    /// The stream that it belongs to; none in a reader's.
+    pub stream: Option<StreamKey>,
+    /// The credential that was read with.
+    pub key_id: Option<String>,
 }
 
 impl Looked {
@@ -101,37 +120,43 @@ impl Captured {
 pub fn look(tenant_id: &TenantId, entry: &LogEntry) -> Looked {
     let is_own = entry.header.tenant_id == *tenant_id;
     let hash_holds = entry.entry_hash == entry_hash(&entry.prev_hash, &entry.header, &entry.payload_commitment);
-    let (fault, captured) = match opened(entry) {
-        Ok(captured) => (None, captured),
-        Err(fault) => (Some(fault), None),
+    let (fault, captured, told) = match opened(entry) {
+        Ok((captured, told)) => (None, captured, told),
+        Err(fault) => (Some(fault), None, None),
     };
-    Looked { is_own, hash_holds, fault, captured }
+    Looked { is_own, hash_holds, fault, captured, told }
 }
 
-/// Whether the payload, if it is there, is what was committed to; and the frame that it captured.
-fn opened(entry: &LogEntry) -> Result<Option<Captured>, Fault> {
-    let Some(body) = &entry.body else { return Ok(None) };
+/// Whether the payload, if it is there, is what was committed to; the frame that it captured, and what it tells.
+#[expect(clippy::type_complexity, reason = "two things that are looked at once")]
+fn opened(entry: &LogEntry) -> Result<(Option<Captured>, Option<Box<Told>>), Fault> {
+    let Some(body) = &entry.body else { return Ok((None, None)) };
     if payload_commitment(&body.salt, body.payload.as_bytes()) != entry.payload_commitment {
         return Err(Fault::Payload);
     }
     if !is_canonical(&body.payload) {
         return Err(Fault::Form);
     }
-    let event = event_of(&body.payload).ok_or(Fault::Form)?;
+    let (about, event) = event_of(&body.payload).ok_or(Fault::Form)?;
     if event.evidence_type() != entry.header.kind {
         return Err(Fault::Kind);
     }
-    let Logged::Core(Event::FrameCaptured { frame, salt, context_hash }) = event else { return Ok(None) };
+    let key_id = match &event {
+        Logged::Core(Event::ReadRecorded { read }) => Some(read.key_id.clone()),
+        _ => None,
+    };
+    let told = Some(Box::new(Told { stream: event.stream(&about), about, key_id }));
+    let Logged::Core(Event::FrameCaptured { frame, salt, context_hash }) = event else { return Ok((None, told)) };
     if frame.context_hash(&salt) != context_hash {
         return Err(Fault::Frame);
     }
     let id = frame.context_frame_id.clone();
-    Ok(Some(Captured { id, canonical: canonical(&StoredFrame { frame, salt, context_hash }) }))
+    Ok((Some(Captured { id, canonical: canonical(&StoredFrame { frame, salt, context_hash }) }), told))
 }
 
-/// What happened, if the payload is a record of a known form. Most are of conversations: to read one as such is cheaper
+/// What happened and what it is about, if the payload is a record of a known form. Most are of conversations: to read one as such is cheaper
 /// than to find out of which kind it is.
-fn event_of(payload: &str) -> Option<Logged> {
+fn event_of(payload: &str) -> Option<(About, Logged)> {
     #[derive(Deserialize)]
     #[expect(dead_code, reason = "the form is all that matters")]
     struct OfCore {
@@ -140,10 +165,10 @@ fn event_of(payload: &str) -> Option<Logged> {
         policy: PolicyRef,
         event: Event,
     }
-    if let Ok(OfCore { event, .. }) = serde_json::from_str(payload) {
-        return Some(Logged::Core(event));
+    if let Ok(OfCore { about, event, .. }) = serde_json::from_str(payload) {
+        return Some((about, Logged::Core(event)));
     }
-    serde_json::from_str::<Payload>(payload).ok().map(|payload| payload.event)
+    serde_json::from_str::<Payload>(payload).ok().map(|payload| (payload.about, payload.event))
 }
 
 /// Follows one stream, entry by entry, in constant memory.
@@ -245,135 +270,14 @@ impl ChainCheck {
     }
 
     /// Compares the end of the chain with the head that the stream claims.
-    pub fn finish(&self, seq: u64, hash: &Digest) -> Result<(), Broken> {
-        if self.head.seq == seq && self.head.hash == *hash {
+    pub fn finish(&self, head: &StreamHead) -> Result<(), Broken> {
+        if self.head == *head {
             return Ok(());
         }
-        Err(Broken { seq: self.head.seq.max(seq), artifact_id: None, fault: Fault::Head })
+        Err(Broken { seq: self.head.seq.max(head.seq), artifact_id: None, fault: Fault::Head })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::event::{About, Event, ReadRecord, Recorded, StreamKey};
-    use crate::domain::id::{Entropy, Ids};
-    use crate::domain::policy::PolicyRef;
-    use crate::domain::time::Timestamp;
-    use crate::evidence::entry::append;
-
-    struct Counter(u8);
-    impl Entropy for Counter {
-        fn bytes(&mut self) -> [u8; 32] {
-            self.0 = self.0.wrapping_add(1);
-            [self.0; 32]
-        }
-    }
-
-    fn chain(length: u8) -> (StreamHead, Vec<LogEntry>) {
-        let mut source = Counter(0);
-        let mut ids = Ids::new(Timestamp::from_micros(1_700_000_000_000_000), &mut source);
-        let tenant = TenantId::new("t").unwrap();
-        let policy =
-            PolicyRef { pack_id: "basic".to_owned(), version: "1.0.0".to_owned(), hash: "sha256:x".to_owned() };
-        let mut head = StreamHead::new(ids.stream());
-        let read = |n: u8| ReadRecord {
-            operation: format!("test {n}"),
-            key_id: "k".to_owned(),
-            viewer_id: None,
-            detail: None,
-            conversation_id: None,
-            context_id: None,
-            command_id: None,
-            refused: false,
-            records: 0,
-        };
-        let entries = (0..length).map(|n| {
-            let recorded = Recorded {
-                stream: StreamKey::Access("k".to_owned()),
-                about: About::default(),
-                event: Event::ReadRecorded { read: read(n) },
-            };
-            let at = Timestamp::from_micros(1_700_000_000_000_000 + i64::from(n));
-            append(&mut head, &tenant, &recorded, &policy, at, &mut ids).entry
-        });
-        let entries = entries.collect();
-        (head, entries)
-    }
-
-    fn check(head: &StreamHead, entries: &[LogEntry]) -> Result<ChainCheck, Broken> {
-        let mut chain = ChainCheck::new(head.stream_id.clone());
-        let tenant_id = TenantId::new("t").unwrap();
-        entries.iter().try_for_each(|entry| chain.next(&tenant_id, entry, &Erasures::default()))?;
-        chain.finish(head.seq, &head.hash)?;
-        Ok(chain)
-    }
-
-    #[test]
-    fn an_untouched_chain_verifies_and_so_does_one_without_some_payloads() {
-        let (head, mut entries) = chain(5);
-        assert!(check(&head, &entries).is_ok());
-        entries[2].body = None;
-        let chain = check(&head, &entries).unwrap();
-        assert_eq!((chain.erased, chain.missing), (0, 1), "nothing says why it is gone");
-    }
-
-    #[test]
-    fn what_is_missing_is_explained_by_a_deletion_after_it_and_by_nothing_else() {
-        let (head, entries) = chain(6);
-        let of_kinds = |kinds: [&str; 6]| {
-            let mut entries = entries.clone();
-            for (entry, kind) in entries.iter_mut().zip(kinds) {
-                entry.header.kind = kind.trim_start_matches('-').to_owned();
-                entry.body = entry.body.take().filter(|_| !kind.starts_with('-'));
-            }
-            let mut chain = ChainCheck::new(head.stream_id.clone());
-            for entry in &entries {
-                chain.account(entry, &Erasures::default());
-            }
-            (chain.erased, chain.missing)
-        };
-        let (written, gone, observed) = ("fact.written", "-fact.written", "-observation.read");
-        assert_eq!(of_kinds([written, gone, FACT_DELETED, written, written, written]), (1, 0));
-        assert_eq!(of_kinds([written, observed, FACT_DELETED, gone, written, written]), (1, 1));
-        assert_eq!(of_kinds([written, "-environment.set", FACT_DELETED, gone, written, written]), (0, 2));
-        assert_eq!(of_kinds([gone, observed, gone, SPACE_ERASED, written, gone]), (3, 1));
-        assert_eq!(of_kinds([gone, "-fact_space.erased", written, written, written, written]), (0, 2));
-    }
-
-    #[test]
-    fn every_kind_of_change_is_found_at_the_right_entry() {
-        type Tamper = fn(&mut Vec<LogEntry>);
-        let (head, entries) = chain(5);
-        let cases: [(&str, Tamper, u64, Fault); 9] = [
-            ("delete", |e| drop(e.remove(2)), 4, Fault::Sequence),
-            ("truncate", |e| drop(e.pop()), 5, Fault::Head),
-            ("repeat", |e| e.insert(2, e[1].clone()), 2, Fault::Sequence),
-            ("swap", |e| e.swap(1, 2), 3, Fault::Sequence),
-            ("link", |e| e[3].prev_hash = Digest::ZERO, 4, Fault::Link),
-            ("time", |e| e[3].header.at = Timestamp::from_micros(0), 4, Fault::Hash),
-            ("tenant", |e| e[3].header.tenant_id = TenantId::new("u").unwrap(), 4, Fault::Foreign),
-            ("payload", |e| e[1].body.as_mut().unwrap().payload.push(' '), 2, Fault::Payload),
-            ("salt", |e| e[1].body.as_mut().unwrap().salt = Digest::ZERO, 2, Fault::Payload),
-        ];
-        for (name, tamper, seq, fault) in cases {
-            let mut changed = entries.clone();
-            tamper(&mut changed);
-            let broken = check(&head, &changed).unwrap_err();
-            assert_eq!((broken.seq, broken.fault), (seq, fault), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_change_with_every_later_hash_recomputed_shows_at_the_head() {
-        let (head, mut entries) = chain(4);
-        entries[1].header.kind = "access.other".to_owned();
-        for index in 1..entries.len() {
-            entries[index].prev_hash = entries[index - 1].entry_hash;
-            entries[index].entry_hash =
-                entry_hash(&entries[index].prev_hash, &entries[index].header, &entries[index].payload_commitment);
-        }
-        entries[1].body = None;
-        assert_eq!(check(&head, &entries).unwrap_err().fault, Fault::Head);
-    }
-}
+#[path = "verify_tests.rs"]
+mod tests;

@@ -30,7 +30,10 @@ pub use policies::{
 };
 pub use reading::{ContextView, ItemView};
 pub use replaying::{Difference, How, Progress, ReplayReport, covered, replay_tenant};
-pub use verifying::{BundleCheck, TenantReport, TreeFault, TreeReport, check_checkpoint, verify_tenant};
+pub use verifying::{
+    BundleCheck, RebuildRefusal, Rebuilding, TenantReport, TreeFault, TreeReport, check_checkpoint, rebuild_tree,
+    verify_tenant,
+};
 
 use self::transparency::Transparency;
 use crate::domain::canonical::{Digest, Purpose, keyed};

@@ -10,7 +10,7 @@ use super::fact::{Change, Contest, Fact, Former, MAX_HISTORY, Review, Standing};
 use super::reading::{Forgotten, Reading};
 use super::space::{Identity, Signal, Space, SpaceRecord, WorkingItem};
 use super::statement::Ruling;
-use crate::domain::event::Evidence;
+use crate::domain::event::{About, Evidence, StreamKey};
 use crate::domain::id::{FactUid, SpaceId};
 use crate::domain::time::Timestamp;
 
@@ -143,6 +143,10 @@ pub enum SpaceEvent {
 impl Evidence for SpaceEvent {
     fn evidence_type(&self) -> &'static str {
         Self::evidence_type(self)
+    }
+
+    fn stream(&self, about: &About) -> Option<StreamKey> {
+        about.space_id.clone().map(StreamKey::FactSpace)
     }
 }
 

@@ -12,7 +12,8 @@ use crate::service::{TenantReport, check_checkpoint, verify_tenant};
 /// What was found of a tree, for machines.
 fn tree(report: &TenantReport) -> serde_json::Value {
     let faults: Vec<String> = report.tree.faults.iter().map(ToString::to_string).collect();
-    json!({"size": report.tree.size, "waiting": report.tree.waiting, "faults": faults})
+    let tree = &report.tree;
+    json!({"size": tree.size, "checkpoints": tree.checkpoints, "waiting": tree.waiting, "faults": faults})
 }
 
 /// Whether everything holds.
@@ -82,6 +83,10 @@ fn tell(tenant: &TenantId, report: &TenantReport) {
         println!("  MISSING the payloads of {} entries, and nothing says why", report.missing);
     }
     report.broken.iter().for_each(|(stream, broken)| println!("  BROKEN {stream}: {broken}"));
-    println!("  the log's tree: {} leaves, {} entries wait for their place", report.tree.size, report.tree.waiting);
+    let tree = &report.tree;
+    println!(
+        "  the log's tree: {} leaves, {} checkpoints, {} entries wait for their place",
+        tree.size, tree.checkpoints, tree.waiting
+    );
     report.tree.faults.iter().for_each(|fault| println!("  BROKEN TREE: {fault}"));
 }

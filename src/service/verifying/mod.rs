@@ -8,11 +8,14 @@
 mod bundle;
 mod chains;
 mod kept;
+mod naming;
 mod pages;
+mod rebuilding;
 mod tree;
 
 pub use bundle::BundleCheck;
 pub use kept::check_checkpoint;
+pub use rebuilding::{RebuildRefusal, Rebuilding, rebuild_tree};
 pub use tree::{TreeFault, TreeReport};
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -52,10 +55,7 @@ impl TenantReport {
 /// Verifies a tenant's log: every entry, every chain, every captured frame, and the tree over them.
 pub async fn verify_tenant(store: &dyn Store, tenant_id: &TenantId) -> Result<TenantReport, StorageError> {
     let mut chains = Chains::new(store, tenant_id).await?;
-    // Before the tree: a checkpoint that is signed meanwhile would be of a larger one.
-    let checkpoint = store.checkpoint(tenant_id).await?;
-    let head = store.tree(tenant_id).await?;
-    let mut derived = Derived::new(head);
+    let mut derived = Derived::new(tenant_id, store.tree(tenant_id).await?);
     let size = derived.target();
     let mut pages = futures_util::stream::iter(pages::of(size))
         .map(|from| pages::read(store, tenant_id, from, size))
@@ -63,10 +63,11 @@ pub async fn verify_tenant(store: &dyn Store, tenant_id: &TenantId) -> Result<Te
 
     while let Some(page) = pages.try_next().await? {
         derived.append(&page);
+        derived.compare(store).await?;
         page.entries.iter().for_each(|(_, entry, looked)| chains.take(entry, looked));
     }
     let mut report = TenantReport::default();
     chains.finish(&mut report).await?;
-    report.tree = derived.finish(store, tenant_id, checkpoint.as_ref()).await?;
+    report.tree = derived.finish(store).await?;
     Ok(report)
 }

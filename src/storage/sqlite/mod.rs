@@ -6,6 +6,7 @@ mod disposal;
 mod live;
 mod load;
 mod logged;
+mod mending;
 mod policies;
 mod read;
 mod retention;

@@ -18,6 +18,7 @@ use crate::evidence::note::VerifierKey;
 const COULD_NOT: u8 = 2;
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct VerifyArguments {
     /// A bundle (`-` for standard input); without one, the database
     #[arg(conflicts_with_all = ["server", "tenant"])]

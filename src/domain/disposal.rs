@@ -23,6 +23,21 @@ pub struct ErasedRange {
     pub last: u64,
 }
 
+impl ErasedRange {
+    /// Numbers in their order as ranges of a stream, one where they are side by side.
+    #[must_use]
+    pub fn of(stream_id: &StreamId, seqs: &[u64]) -> Vec<Self> {
+        let mut ranges: Vec<Self> = Vec::new();
+        for seq in seqs {
+            match ranges.last_mut() {
+                Some(range) if range.last.checked_add(1) == Some(*seq) => range.last = *seq,
+                _ => ranges.push(Self { stream_id: stream_id.clone(), first: *seq, last: *seq }),
+            }
+        }
+        ranges
+    }
+}
+
 /// Why records were erased.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]

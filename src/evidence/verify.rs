@@ -1,8 +1,11 @@
 //! Verification: re-derives a chain from what is stored and names the entry that does not fit.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Deserialize;
 
 use crate::domain::canonical::{canonical, is_canonical};
+use crate::domain::disposal::ErasedRange;
 use crate::domain::event::{About, Event, StreamKey};
 use crate::domain::id::{ArtifactId, ContextFrameId, StreamId, TenantId};
 use crate::domain::policy::PolicyRef;
@@ -10,6 +13,7 @@ use crate::domain::world::StoredFrame;
 use crate::evidence::deriving::{entry_hash, payload_commitment};
 use crate::evidence::entry::{LogEntry, Logged, Payload, StreamHead};
 use crate::evidence::erasures::Erasures;
+use crate::state_layer::event::SpaceEvent;
 
 /// What is wrong with a chain, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,6 +92,8 @@ pub struct Told {
     pub stream: Option<StreamKey>,
     /// The credential that was read with.
     pub key_id: Option<String>,
+    /// Which payloads a deletion took, and from which entry on deletions are accounted for by that.
+    pub deleted: Option<(u64, Vec<ErasedRange>)>,
 }
 
 impl Looked {
@@ -128,7 +134,6 @@ pub fn look(tenant_id: &TenantId, entry: &LogEntry) -> Looked {
 }
 
 /// Whether the payload, if it is there, is what was committed to; the frame that it captured, and what it tells.
-#[expect(clippy::type_complexity, reason = "two things that are looked at once")]
 fn opened(entry: &LogEntry) -> Result<(Option<Captured>, Option<Box<Told>>), Fault> {
     let Some(body) = &entry.body else { return Ok((None, None)) };
     if payload_commitment(&body.salt, body.payload.as_bytes()) != entry.payload_commitment {
@@ -145,7 +150,11 @@ fn opened(entry: &LogEntry) -> Result<(Option<Captured>, Option<Box<Told>>), Fau
         Logged::Core(Event::ReadRecorded { read }) => Some(read.key_id.clone()),
         _ => None,
     };
-    let told = Some(Box::new(Told { stream: event.stream(&about), about, key_id }));
+    let deleted = match &event {
+        Logged::Space(SpaceEvent::EvidenceErased { since, payloads, .. }) => Some((*since, payloads.clone())),
+        _ => None,
+    };
+    let told = Some(Box::new(Told { stream: event.stream(&about), about, key_id, deleted }));
     let Logged::Core(Event::FrameCaptured { frame, salt, context_hash }) = event else { return Ok((None, told)) };
     if frame.context_hash(&salt) != context_hash {
         return Err(Fault::Frame);
@@ -171,22 +180,22 @@ fn event_of(payload: &str) -> Option<(About, Logged)> {
     serde_json::from_str::<Payload>(payload).ok().map(|payload| (payload.about, payload.event))
 }
 
-/// Follows one stream, entry by entry, in constant memory.
+/// Follows one stream, entry by entry. Memory grows with the payloads that are gone and not explained, not with the chain.
 #[derive(Debug)]
 pub struct ChainCheck {
     head: StreamHead,
     /// Entries seen.
     pub entries: u64,
-    /// Entries whose payload is gone, as the record says: a later entry of the stream, about a deleted fact or an erased
-    /// space, or the disposal stream. Their place in the chain still verifies.
-    pub erased: u64,
-    /// Entries whose payload is gone, and nothing says why.
-    pub missing: u64,
-    /// Of those, the entries about facts.
-    missing_facts: u64,
+    /// Entries whose payload is gone, as the record says: the disposal stream, or a later entry of the stream, about a
+    /// deletion or the erasure of the space. Their place in the chain still verifies.
+    erased: u64,
+    /// Entries whose payload is gone and that nothing explained so far, and whether each is about facts.
+    gone: BTreeMap<u64, bool>,
+    /// Deletions of facts of which no entry says which payloads went with them.
+    deletions: BTreeSet<u64>,
 }
 
-/// The evidence type of a fact's deletion: it explains what is missing about facts before it.
+/// The evidence type of a fact's deletion.
 const FACT_DELETED: &str = "fact.deleted";
 /// The evidence type of an utterance that was read: a deleted fact may have been made of it.
 const OBSERVATION: &str = "observation.read";
@@ -197,13 +206,34 @@ impl ChainCheck {
     /// Begins at the start of a stream.
     #[must_use]
     pub fn new(stream_id: StreamId) -> Self {
-        Self { head: StreamHead::new(stream_id), entries: 0, erased: 0, missing: 0, missing_facts: 0 }
+        let (gone, deletions) = (BTreeMap::new(), BTreeSet::new());
+        Self { head: StreamHead::new(stream_id), entries: 0, erased: 0, gone, deletions }
     }
 
     /// The last entry that held.
     #[must_use]
     pub fn head(&self) -> &StreamHead {
         &self.head
+    }
+
+    /// Entries whose payload is gone, as the record says.
+    #[must_use]
+    pub fn erased(&self) -> u64 {
+        self.erased.saturating_add(self.undetermined())
+    }
+
+    /// Those of them of which it is not known that they are the ones: an entry of an earlier version says that a fact was
+    /// deleted, and not what went with it, or what said it has gone itself.
+    #[must_use]
+    pub fn undetermined(&self) -> u64 {
+        let last = self.deletions.last().copied().unwrap_or(0);
+        u64::try_from(self.gone.range(..last).filter(|(_, of_fact)| **of_fact).count()).unwrap_or(u64::MAX)
+    }
+
+    /// Entries whose payload is gone, and nothing says why.
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        u64::try_from(self.gone.len()).unwrap_or(u64::MAX).saturating_sub(self.undetermined())
     }
 
     /// Checks the next entry.
@@ -222,31 +252,40 @@ impl ChainCheck {
         self.head.hash = entry.entry_hash;
         self.head.at = Some(entry.header.at);
         self.entries += 1;
-        self.account(entry, erasures);
+        self.account(entry, looked.told.as_ref().and_then(|told| told.deleted.as_ref()), erasures);
         Ok(())
     }
 
-    /// Which fact an entry was about is gone with its payload, so a deletion explains all that is missing about facts.
-    fn account(&mut self, entry: &LogEntry, erasures: &Erasures) {
+    /// Notes what is gone, and what an entry explains of what was gone before it.
+    fn account(&mut self, entry: &LogEntry, deleted: Option<&(u64, Vec<ErasedRange>)>, erasures: &Erasures) {
         let header = &entry.header;
         let kind = header.kind.as_str();
         if entry.body.is_none() {
             if !erasures.explain(&header.stream_id, header.seq, header.at) {
-                self.missing += 1;
-                self.missing_facts += u64::from(kind.starts_with("fact.") || kind == OBSERVATION);
+                self.gone.insert(header.seq, kind.starts_with("fact.") || kind == OBSERVATION);
                 return;
             }
             self.erased += 1;
         }
-        // A deletion says so in its header, too: it still does when its own payload went with the record's leave.
-        let explained = match kind {
-            SPACE_ERASED => self.missing,
-            FACT_DELETED => self.missing_facts,
-            _ => return,
-        };
-        self.erased += explained;
-        self.missing -= explained;
-        self.missing_facts = 0;
+        // An erasure of all and a deletion say so in the header, too: they still do when their own payload went with the
+        // record's leave.
+        match kind {
+            SPACE_ERASED => {
+                self.erased += u64::try_from(self.gone.len()).unwrap_or(0);
+                self.gone.clear();
+                self.deletions.clear();
+            }
+            FACT_DELETED => drop(self.deletions.insert(header.seq)),
+            _ => {}
+        }
+        if let Some((since, payloads)) = deleted {
+            for range in payloads.iter().filter(|range| range.stream_id == header.stream_id) {
+                let before = self.gone.len();
+                self.gone.retain(|seq, _| !(range.first..=range.last).contains(seq));
+                self.erased += u64::try_from(before - self.gone.len()).unwrap_or(0);
+            }
+            self.deletions.retain(|deletion| deletion < since);
+        }
     }
 
     fn fault(&self, entry: &LogEntry, looked: &Looked) -> Option<Fault> {

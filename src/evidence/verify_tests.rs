@@ -1,6 +1,7 @@
 //! Every kind of change of a chain is found at the right entry.
 
 use super::*;
+use crate::domain::canonical::Digest;
 use crate::domain::event::{About, Event, ReadRecord, Recorded, StreamKey};
 use crate::domain::id::{Entropy, Ids};
 use crate::domain::policy::PolicyRef;
@@ -59,7 +60,7 @@ fn an_untouched_chain_verifies_and_so_does_one_without_some_payloads() {
     assert!(check(&head, &entries).is_ok());
     entries[2].body = None;
     let chain = check(&head, &entries).unwrap();
-    assert_eq!((chain.erased, chain.missing), (0, 1), "nothing says why it is gone");
+    assert_eq!((chain.erased(), chain.missing()), (0, 1), "nothing says why it is gone");
 }
 
 #[test]
@@ -73,9 +74,9 @@ fn what_is_missing_is_explained_by_a_deletion_after_it_and_by_nothing_else() {
         }
         let mut chain = ChainCheck::new(head.stream_id.clone());
         for entry in &entries {
-            chain.account(entry, &Erasures::default());
+            chain.account(entry, None, &Erasures::default());
         }
-        (chain.erased, chain.missing)
+        (chain.erased(), chain.missing())
     };
     let (written, gone, observed) = ("fact.written", "-fact.written", "-observation.read");
     assert_eq!(of_kinds([written, gone, FACT_DELETED, written, written, written]), (1, 0));
@@ -119,4 +120,27 @@ fn a_change_with_every_later_hash_recomputed_shows_at_the_head() {
     }
     entries[1].body = None;
     assert_eq!(check(&head, &entries).unwrap_err().fault, Fault::Head);
+}
+
+/// A deletion that says what went with it explains that, and nothing else.
+#[test]
+fn a_deletion_explains_the_payloads_that_it_names() {
+    let (head, entries) = chain(6);
+    let range = |first, last| ErasedRange { stream_id: head.stream_id.clone(), first, last };
+    let check = |gone: &[usize], since: u64, payloads: Vec<ErasedRange>| {
+        let mut chain = ChainCheck::new(head.stream_id.clone());
+        for (place, entry) in entries.iter().enumerate() {
+            let mut entry = entry.clone();
+            entry.header.kind = if place == 3 { FACT_DELETED } else { "fact.written" }.to_owned();
+            entry.body = entry.body.filter(|_| !gone.contains(&place));
+            let account = (since, payloads.clone());
+            chain.account(&entry, (place == 4).then_some(&account), &Erasures::default());
+        }
+        (chain.erased(), chain.undetermined(), chain.missing())
+    };
+    assert_eq!(check(&[0, 1], 4, vec![range(1, 2)]), (2, 0, 0));
+    assert_eq!(check(&[0, 1, 2], 4, vec![range(1, 2)]), (2, 0, 1), "one more is gone");
+    assert_eq!(check(&[0, 1], 4, vec![range(1, 1)]), (1, 0, 1), "another one is gone");
+    assert_eq!(check(&[0, 5], 4, vec![range(1, 9)]), (1, 0, 1), "nothing is erased in advance");
+    assert_eq!(check(&[0, 1], 5, vec![range(1, 1)]), (2, 1, 0), "an earlier deletion did not say what went");
 }

@@ -31,8 +31,8 @@ pub use policies::{
 pub use reading::{ContextView, ItemView};
 pub use replaying::{Difference, How, Progress, ReplayReport, covered, replay_tenant};
 pub use verifying::{
-    BundleCheck, RebuildRefusal, Rebuilding, TenantReport, TreeFault, TreeReport, check_checkpoint, rebuild_tree,
-    verify_tenant,
+    BundleCheck, RebuildRefusal, Rebuilding, RowFault, TenantReport, TreeFault, TreeReport, check_checkpoint,
+    rebuild_tree, verify_policies, verify_signed, verify_tenant,
 };
 
 use self::transparency::Transparency;

@@ -363,6 +363,16 @@ impl SubjectStore for Meddled {
         self.inner.erasure_by_request(tenant_id, request).await
     }
 
+    async fn erasures(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&ErasureId>,
+        limit: u32,
+    ) -> Result<Vec<ErasureRow>, StorageError> {
+        self.before("erasures").await;
+        self.inner.erasures(tenant_id, after, limit).await
+    }
+
     async fn holds(
         &self,
         tenant_id: &TenantId,

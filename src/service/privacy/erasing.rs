@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::super::{Caller, Service, ServiceError};
-use super::batch::{Batch, OfConversations, ranges};
+use super::batch::{Batch, OfConversations};
 use super::receipt::Progress;
 use super::scrubbing;
 use super::subject::{Search, Subject};
@@ -104,7 +104,8 @@ impl Erasing<'_> {
         let mut disposing = self.begin(batch.locks.clone(), batch.needs(), subject).await?;
         let scrubbed =
             scrubbing::scrub(&mut disposing, &tenant_id, &mut batch, &subject.identifiers, &self.pseudonym()).await?;
-        batch.disposal.payloads = batch.payloads.iter().flat_map(|(stream, seqs)| ranges(stream, seqs)).collect();
+        batch.disposal.payloads =
+            batch.payloads.iter().flat_map(|(stream, seqs)| ErasedRange::of(stream, seqs)).collect();
         self.commit(disposing, batch, scrubbed).await
     }
 

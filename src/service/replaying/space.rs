@@ -36,7 +36,7 @@ fn maker(kind: SpaceRowKind) -> &'static str {
 /// A record that follows from the log, by its kind and id.
 fn derived(space: &Space, kind: SpaceRowKind, id: &str) -> Option<SpaceRow> {
     match kind {
-        SpaceRowKind::Space => space.record.clone().map(SpaceRow::Space),
+        SpaceRowKind::Space => space.record.clone().filter(|_| id.is_empty()).map(SpaceRow::Space),
         SpaceRowKind::Fact => space.facts.get(&FactUid::parse(id)?).cloned().map(SpaceRow::Fact),
         SpaceRowKind::Reading => space.readings.get(&ReadingId::parse(id)?).cloned().map(SpaceRow::Reading),
         SpaceRowKind::Ruling => space.rulings.get(&RulingId::parse(id)?).cloned().map(SpaceRow::Ruling),

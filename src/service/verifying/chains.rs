@@ -49,7 +49,7 @@ impl Chain {
     }
 
     fn is_sound(&self) -> bool {
-        self.broken.is_none() && self.check.missing == 0
+        self.broken.is_none() && self.check.missing() == 0
     }
 }
 
@@ -203,8 +203,9 @@ impl<'a> Chains<'a> {
 
 fn add(report: &mut TenantReport, chain: Chain) {
     report.entries += chain.check.entries;
-    report.erased += chain.check.erased;
-    report.missing += chain.check.missing;
+    report.erased += chain.check.erased();
+    report.undetermined += chain.check.undetermined();
+    report.missing += chain.check.missing();
     if let Some(broken) = chain.broken {
         report.broken.push((chain.check.head().stream_id.to_string(), broken));
     }

@@ -167,6 +167,10 @@ impl Transaction for SqliteTransaction {
         disposal::held(&mut *self.inner, tenant_id).await
     }
 
+    async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError> {
+        spaces::told_of(&mut self.inner, tenant_id, ids).await
+    }
+
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {
         self.inner.commit().await.map_err(unavailable)
     }

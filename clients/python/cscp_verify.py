@@ -541,6 +541,8 @@ class Audit:
         # A checkpoint, or why there is none: it has not come yet, or what came is not the log's.
         self.checkpoint, self.kept_is_shown = MISSING, False
         self.chains, self.frames, self.early_frames = {}, {}, {}
+        # The policy packs that came, and those that entries name.
+        self.packs, self.named_packs = set(), set()
         self.number, self.summed_up, self.ended, self.hasher = 0, False, False, hashlib.sha256()
         self.faults, self.fault_count = [], 0
         self.counts = dict.fromkeys(
@@ -646,7 +648,9 @@ class Audit:
     def take_policy(self, pack):
         self.counts["policies"] += 1
         document = pack.get("document")
-        if document is not None and digest_of(pack["hash"]) != sha256(b"cscp.policy.v1", document.encode()):
+        twice = pack["hash"] in self.packs
+        self.packs.add(pack["hash"])
+        if twice or document is not None and digest_of(pack["hash"]) != sha256(b"cscp.policy.v1", document.encode()):
             self.fault("policy")
 
     def take_entry(self, entry):
@@ -677,6 +681,7 @@ class Audit:
         self.counts["shown"] += payload is NOTHING and tells_content(artifact)
         self.counts["erased"] += member(artifact, "erased") is True
         self.remember_frame(payload)
+        self.named_packs.add(header["policy_hash"])
         if seq > last_seq:
             self.chains[stream] = (seq, digest_of(entry["entry_hash"]), at)
 
@@ -780,6 +785,9 @@ class Audit:
         whole = self.scope.kind != "whole" or self.counts["entries"] == self.size()
         if summary["entries"] != self.counts["entries"] or summary["frames"] != self.counts["frames"] or not whole:
             self.fault("count")
+        # Of an entry that does not hold it is not known which pack it names, and that it does not was told.
+        if not self.fault_count and self.packs != self.named_packs:
+            self.fault("policy")
 
     def compare_ends(self):
         """Holds the chains that came against where the first line says that they end."""

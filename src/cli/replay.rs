@@ -145,6 +145,7 @@ fn in_json(tenant: &TenantId, report: &ReplayReport, show_ids: bool) -> Value {
     json!({
         "tenant": tenant, "equal": report.is_equal(), "streams": report.streams, "entries": report.entries,
         "erased": report.erased, "rows_equal": rows(&report.equal), "rows_not_derivable": rows(&report.underivable),
+        "rows_erased": rows(&report.disposed), "rows_erased_by_number": rows(&report.counted),
         "messages_forgotten": report.forgotten, "packs_withdrawn": report.withdrawn,
         "streams_not_compared": report.restless, "rows_different": report.different, "differences": differences,
     })
@@ -156,6 +157,15 @@ fn in_words(tenant: &TenantId, report: &ReplayReport, show_ids: bool) {
     println!("  {equal} rows are as the log says");
     for (table, rows) in &report.underivable {
         println!("  {rows} rows of {} not derivable: evidence that they need was erased", table.as_str());
+    }
+    for (table, rows) in &report.disposed {
+        println!("  {rows} rows of {} are gone, and the record names them as erased", table.as_str());
+    }
+    for (table, rows) in &report.counted {
+        println!(
+            "  {rows} rows of {} are gone: an earlier version recorded that so many were erased, and not which",
+            table.as_str()
+        );
     }
     if report.forgotten > 0 {
         println!("  {} messages are gone because their time was over", report.forgotten);

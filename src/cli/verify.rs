@@ -2,6 +2,7 @@
 
 mod bundle;
 mod database;
+mod rebuilding;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ use crate::evidence::note::VerifierKey;
 const COULD_NOT: u8 = 2;
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct VerifyArguments {
     /// A bundle (`-` for standard input); without one, the database
     #[arg(conflicts_with_all = ["server", "tenant"])]
@@ -43,6 +45,13 @@ pub(crate) struct VerifyArguments {
     /// Only this tenant's log
     #[arg(long)]
     tenant: Option<String>,
+    /// Derive the log's tiles from its leaves, and say which are not stored so and what waits without an entry; a leaf is
+    /// never made up. Nothing is written without --write
+    #[arg(long, conflicts_with_all = ["bundle", "server", "keys", "kept", "expected", "unauthenticated"])]
+    rebuild_tree: bool,
+    /// With --rebuild-tree: put it right
+    #[arg(long, requires = "rebuild_tree")]
+    write: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -82,6 +91,7 @@ pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Exi
     let looked = match (&arguments.bundle, &arguments.server) {
         (Some(path), _) => bundle::file(path, arguments),
         (None, Some(url)) => bundle::server(url, arguments).await,
+        (None, None) if arguments.rebuild_tree => rebuilding::run(settings, arguments).await,
         (None, None) => database::run(settings, arguments).await,
     };
     match looked {

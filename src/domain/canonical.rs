@@ -132,6 +132,8 @@ pub enum Purpose {
     Subject,
     /// The id or the idempotency key of a command.
     CommandName,
+    /// A row that was erased.
+    ErasedRow,
 }
 
 impl Purpose {
@@ -155,6 +157,7 @@ impl Purpose {
             Self::Statement => b"cscp.statement.v1",
             Self::Subject => b"cscp.subject.v1",
             Self::CommandName => b"cscp.command-name.v1",
+            Self::ErasedRow => b"cscp.erased-row.v1",
         }
     }
 }

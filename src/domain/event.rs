@@ -20,7 +20,7 @@ use super::principal::Principal;
 use super::slots::Slots;
 use super::time::Timestamp;
 
-pub use evidence_type::Evidence;
+pub use evidence_type::{Evidence, stream_kind};
 
 /// One lock and one hash chain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::canonical::{Digest, Purpose, canonical, commit, hash};
 use crate::domain::disposal::DisposalEvent;
-use crate::domain::event::{About, Event, Evidence, Recorded};
+use crate::domain::event::{About, Event, Evidence, Recorded, StreamKey};
 use crate::domain::id::{ArtifactId, Ids, StreamId, TenantId};
 use crate::domain::policy::PolicyRef;
 use crate::domain::time::Timestamp;
@@ -101,6 +101,16 @@ impl Logged {
             Self::Disposal(event) => event.evidence_type(),
         }
     }
+
+    /// The stream that the entry belongs to, as it tells by itself.
+    #[must_use]
+    pub fn stream(&self, about: &About) -> Option<StreamKey> {
+        match self {
+            Self::Core(event) => event.stream(about),
+            Self::Space(event) => event.stream(about),
+            Self::Disposal(event) => event.stream(about),
+        }
+    }
 }
 
 /// A [`Payload`] as it is written: the same members, borrowed.
@@ -167,6 +177,8 @@ pub fn append<E: Evidence>(
     at: Timestamp,
     ids: &mut Ids<'_>,
 ) -> Appended {
+    // Verification names a stream by what its entries tell.
+    debug_assert!(recorded.event.stream(&recorded.about).is_none_or(|told| told == recorded.stream));
     let header = Header {
         v: ENTRY_VERSION,
         tenant_id: tenant_id.clone(),

@@ -32,7 +32,10 @@ pub use policies::{
 pub use reading::{ContextView, ItemView};
 pub use recording::Unrecorded;
 pub use replaying::{Difference, How, Progress, ReplayReport, covered, replay_tenant};
-pub use verifying::{BundleCheck, TenantReport, TreeFault, TreeReport, check_checkpoint, verify_tenant};
+pub use verifying::{
+    BundleCheck, RebuildRefusal, Rebuilding, RowFault, TenantReport, TreeFault, TreeReport, check_checkpoint,
+    rebuild_tree, verify_policies, verify_signed, verify_tenant,
+};
 
 use self::transparency::Transparency;
 use crate::domain::canonical::{Digest, Purpose, keyed};

@@ -10,7 +10,8 @@ use super::fact::{Change, Contest, Fact, Former, MAX_HISTORY, Review, Standing};
 use super::reading::{Forgotten, Reading};
 use super::space::{Identity, Signal, Space, SpaceRecord, WorkingItem};
 use super::statement::Ruling;
-use crate::domain::event::Evidence;
+use crate::domain::disposal::ErasedRange;
+use crate::domain::event::{About, Evidence, StreamKey};
 use crate::domain::id::{FactUid, SpaceId};
 use crate::domain::time::Timestamp;
 
@@ -138,15 +139,32 @@ pub enum SpaceEvent {
         /// How many facts went.
         facts: u64,
     },
+    /// What entries said of facts that were deleted, and of what was read of them, was erased in the transaction that wrote
+    /// this: these payloads, and no others.
+    EvidenceErased {
+        /// The space.
+        space_id: SpaceId,
+        /// The first entry of that transaction: deletions from there on are accounted for here.
+        since: u64,
+        /// Whose payloads went.
+        payloads: Vec<ErasedRange>,
+    },
 }
 
 impl Evidence for SpaceEvent {
     fn evidence_type(&self) -> &'static str {
         Self::evidence_type(self)
     }
+
+    fn stream(&self, about: &About) -> Option<StreamKey> {
+        about.space_id.clone().map(StreamKey::FactSpace)
+    }
 }
 
 impl SpaceEvent {
+    /// The evidence type of [`Self::EvidenceErased`].
+    pub const EVIDENCE_ERASED: &'static str = "fact_space.evidence_erased";
+
     /// The evidence type.
     #[must_use]
     pub fn evidence_type(&self) -> &'static str {
@@ -171,6 +189,7 @@ impl SpaceEvent {
             Self::ItemRemoved { .. } => "working_set.removed",
             Self::PackSaved { .. } => "context_pack.saved",
             Self::SpaceErased { .. } => "fact_space.erased",
+            Self::EvidenceErased { .. } => Self::EVIDENCE_ERASED,
         }
     }
 }
@@ -232,6 +251,8 @@ impl Space {
                 self.touched.erased = true;
                 return;
             }
+            // It tells of the log, and changes nothing in the space.
+            SpaceEvent::EvidenceErased { .. } => return,
         }
         if let Some(record) = &mut self.record {
             record.updated_at = at;

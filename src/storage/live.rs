@@ -123,7 +123,7 @@ impl LiveRow {
                 let columns = serde_json::json!({
                     "conversation_id": context.conversation_id, "actor_id": context.actor_id,
                     "status": context.state.status(), "expires_at": context.expires_at.as_micros(),
-                    "updated_at": context.updated_at.as_micros(),
+                    "updated_at": context.updated_at.as_micros(), "swept_late": false,
                 });
                 Self::expected(LiveTable::Contexts, context.context_id.as_str(), columns, context)
             }
@@ -144,12 +144,14 @@ impl LiveRow {
                 let columns = serde_json::json!({
                     "idempotency_key": command.idempotency_key, "context_id": command.context_id,
                     "conversation_id": command.conversation_id, "updated_at": updated_at.as_micros(),
+                    "unknown_from": command.unknown_from().map(Timestamp::as_micros),
                 });
                 Self::expected(LiveTable::Commands, command.command_id.as_str(), columns, command)
             }
             Row::Message(message) => {
                 let columns = serde_json::json!({
                     "conversation_id": message.conversation_id, "keep_until": message.keep_until.as_micros(),
+                    "received_at": message.received_at.as_micros(),
                 });
                 Self::expected(LiveTable::Messages, message.message_key.to_hex(), columns, message)
             }
@@ -192,7 +194,7 @@ impl LiveRow {
         let (label, key) = row.names();
         let columns = serde_json::json!({
             "at": row.at().as_micros(), "live": row.is_live(), "label": label, "key": key,
-            "successor": row.successor(),
+            "successor": row.successor(), "ended_at": row.ended_at().map(Timestamp::as_micros),
         });
         let id = format!("{}/{}", row.kind().as_str(), row.id());
         let body = serde_json::from_str(&row.body()).unwrap_or_default();

@@ -9,6 +9,7 @@ mod error;
 mod kin;
 mod live;
 mod logged;
+mod mending;
 pub mod postgres;
 mod query;
 mod record;
@@ -28,7 +29,8 @@ pub use disposal::{Counts, Disposal, DisposalStore, Disposing, HoldSet, count_ki
 pub use error::StorageError;
 pub use kin::{Kin, MAX_KIN};
 pub use live::{LiveRow, LiveStore, LiveTable, Maker};
-pub use logged::{LoggedStore, StreamEnd};
+pub use logged::{Filed, LoggedStore, StreamEnd, StreamName};
+pub use mending::{Mending, MendingStore, Misplaced};
 pub use query::{
     ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery, UnreportedQuery,
 };
@@ -63,7 +65,9 @@ const LEASES_AHEAD: u32 = 2;
 
 /// A database. Object-safe, so that the house is built once for all of them.
 #[async_trait]
-pub trait Store: TreeStore + LoggedStore + LiveStore + DisposalStore + AgedRecords + SubjectStore {
+pub trait Store:
+    TreeStore + LoggedStore + MendingStore + LiveStore + DisposalStore + AgedRecords + SubjectStore
+{
     /// Opens a transaction that will lock, load and write.
     async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError>;
 

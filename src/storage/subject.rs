@@ -213,6 +213,14 @@ pub trait SubjectStore: Send + Sync {
         request: &Digest,
     ) -> Result<Option<ErasureRow>, StorageError>;
 
+    /// Erasures after `after`, by id.
+    async fn erasures(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&ErasureId>,
+        limit: u32,
+    ) -> Result<Vec<ErasureRow>, StorageError>;
+
     /// Holds after `after`, by id.
     async fn holds(
         &self,

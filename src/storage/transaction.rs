@@ -203,6 +203,9 @@ pub trait Transaction: Send {
     /// What must not be erased. Whoever holds the disposal stream finds no other holds than there will be at the commit.
     async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError>;
 
+    /// Which entries tell of facts or readings, by their ids: those whose payloads go when what they tell of is forgotten.
+    async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError>;
+
     /// Commits. After an error nobody knows whether it did.
     async fn commit(self: Box<Self>) -> Result<(), StorageError>;
 }

@@ -77,7 +77,8 @@ pub trait TreeStore: Send + Sync {
     -> Result<Vec<TenantId>, StorageError>;
     /// A tenant's tree; none before its first leaf.
     async fn tree(&self, tenant_id: &TenantId) -> Result<Option<TreeHead>, StorageError>;
-    /// Entries that wait, those of one chain in their order.
+    /// Entries that wait, those of one chain in their order. A row that no entry of that hash stands behind, or whose entry
+    /// has its place already, is passed over: see [`MendingStore::set_aside`](super::MendingStore::set_aside).
     async fn waiting(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<Waiting>, StorageError>;
     /// Tiles as wide as they are now; one that is not there has no entry.
     async fn tiles(&self, tenant_id: &TenantId, ids: &[TileId]) -> Result<Vec<Tile>, StorageError>;

@@ -195,6 +195,27 @@ const SCOPES: &[Case] = &[
         let forged = with(&without(&g.talk, captured), first, frame);
         Forged::new(forged, captured + 1, &["frame"])
     }),
+    ("a policy pack that no entry names", |g| {
+        let pack = json!({"policy": {"hash": Digest::ZERO.prefixed()}});
+        let forged = with(&g.talk, g.talk.line("policy"), pack);
+        let line = forged.line("summary") + 1;
+        Forged::new(forged, line, &["policy"])
+    }),
+    ("another policy pack than entries name", |g| {
+        let (line, pack) = (g.talk.line("policy"), json!({"policy": {"hash": Digest::ZERO.prefixed()}}));
+        let forged = with(&without(&g.talk, line), line, pack);
+        let line = forged.line("summary") + 1;
+        Forged::new(forged, line, &["policy"])
+    }),
+    ("no policy pack", |g| {
+        let forged = without(&g.talk, g.talk.line("policy"));
+        let line = forged.line("summary") + 1;
+        Forged::new(forged, line, &["policy"])
+    }),
+    ("a policy pack twice", |g| {
+        let line = g.talk.line("policy");
+        Forged::new(with(&g.talk, line, g.talk.0[line].clone()), line + 2, &["policy"])
+    }),
     ("the first format with the chains of the second", |g| {
         let bundle = opening(&g.talk, |opening| opening["format"] = json!("cscp-evidence-bundle/v1"));
         Forged::new(bundle, 1, &["not_a_bundle", "checkpoint", "foreign", "count", "signature"])

@@ -12,6 +12,7 @@ mod canary;
 mod client;
 mod covered;
 mod derived;
+mod editing;
 mod executions;
 mod exports;
 mod faults;
@@ -26,6 +27,7 @@ mod leg;
 mod lists;
 mod log;
 mod messages;
+mod mutating;
 mod odd_texts;
 mod paces;
 #[path = "../postgres/place.rs"]
@@ -58,6 +60,7 @@ mod spaces_refusals;
 mod taking_back;
 mod tenants;
 mod unknown_names;
+mod unlisted;
 
 /// What the PostgreSQL of these tests is set to: none of them takes its power away.
 const SERVER: &[&str] = &["fsync = off", "full_page_writes = off", "autovacuum = off"];

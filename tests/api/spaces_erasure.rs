@@ -240,3 +240,20 @@ async fn no_digest_of_what_was_said_leaves_the_server() {
     let stored = house.rows().await.into_iter().filter(|row| row.contains("echo")).count();
     assert!(stored > 0, "there is one, with the server");
 }
+
+/// A deletion says which entries lost their payload: it explains those, and not that another fact's is gone.
+#[tokio::test]
+async fn one_deleted_fact_does_not_excuse_another_ones_evidence() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let gone = written(&client, "s", "address", "nowhere 1").await;
+    written(&client, "s", "colour", "blue").await;
+    client.ask("DELETE", &at("s", &format!("/facts/{gone}"))).send().await.expect(200);
+    let check = async || verify_tenant(house.store.as_ref(), &"a".to_owned().try_into().unwrap()).await.unwrap();
+    let report = check().await;
+    assert!(report.is_sound() && report.erased > 0 && report.undetermined == 0, "{report:?}");
+    let erased = report.erased;
+    assert_eq!(house.meddle("DELETE FROM log_payloads WHERE payload LIKE '%colour%'").await, 1);
+    let report = check().await;
+    assert_eq!((report.erased, report.undetermined, report.missing), (erased, 0, 1), "{report:?}");
+}

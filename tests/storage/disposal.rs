@@ -47,7 +47,8 @@ async fn erase(house: &House, first: u64, last: u64, told: (u64, u64)) -> Stream
     let counts = disposing.erase(&disposal).await.unwrap();
     assert_eq!(counts["payloads"], last - first + 1);
     let cause = ErasureCause::Retention { before: BTreeMap::from([("payloads".to_owned(), disposing.now())]) };
-    let event = DisposalEvent::RecordsErased { cause, payloads: vec![range(told)], counts: count_kinds(&counts) };
+    let event =
+        DisposalEvent::RecordsErased { cause, payloads: vec![range(told)], counts: count_kinds(&counts), rows: None };
     let seed = u64::try_from(disposing.now().as_micros()).unwrap() + first;
     disposing.record(event, &policy(), &mut SeededEntropy(seed));
     disposing.commit().await.unwrap();
@@ -133,7 +134,7 @@ async fn rows_go_and_a_stream_without_a_name_still_verifies() {
         assert_eq!(counts.get(kind), Some(&1), "{kind}: {counts:?}");
     }
     let cause = ErasureCause::Retention { before: BTreeMap::new() };
-    let event = DisposalEvent::RecordsErased { cause, payloads: vec![all], counts: count_kinds(&counts) };
+    let event = DisposalEvent::RecordsErased { cause, payloads: vec![all], counts: count_kinds(&counts), rows: None };
     disposing.record(event, &policy(), &mut SeededEntropy(77));
     disposing.commit().await.unwrap();
     let found = report(&house).await;

@@ -23,7 +23,7 @@ const SEED: [u8; 32] = [5; 32];
 
 /// A guard in memory: it outlives every database of a test.
 #[derive(Debug, Default)]
-struct Memory(Mutex<BTreeMap<TenantId, Signed>>);
+pub(crate) struct Memory(Mutex<BTreeMap<TenantId, Signed>>);
 
 impl Guard for Memory {
     fn protection(&self) -> Protection {
@@ -52,17 +52,17 @@ fn signer() -> Signer {
     Signer::new("example.org/log".to_owned(), vec![SEED])
 }
 
-fn log(house: &House, store: &Arc<dyn Store>, guard: &Arc<Memory>) -> Transparency {
+pub(crate) fn log(house: &House, store: &Arc<dyn Store>, guard: &Arc<Memory>) -> Transparency {
     let guard = Arc::<Memory>::clone(guard);
     Transparency::new(Arc::clone(store), Arc::<ManualClock>::clone(&house.clock), Some(signer()), guard)
 }
 
-fn keys(house: &House) -> Vec<VerifierKey> {
+pub(crate) fn keys(house: &House) -> Vec<VerifierKey> {
     signer().verifiers(&signer().origin(&house.tenant)).unwrap()
 }
 
 /// Some messages of two people.
-async fn talk(house: &House, from: usize, messages: usize) {
+pub(crate) async fn talk(house: &House, from: usize, messages: usize) {
     for n in from..from + messages {
         let actor = if n % 3 == 0 { "bia" } else { "ana" };
         let members = serde_json::json!({"text": "hello", "actor_id": actor, "conversation_id": format!("c{}", n % 4)});

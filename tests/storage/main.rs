@@ -19,6 +19,7 @@ mod leg;
 mod locking;
 mod log;
 mod meddled;
+mod mending;
 mod passing;
 #[path = "../postgres/place.rs"]
 mod place;

@@ -24,10 +24,10 @@ use cscp::state_layer::assembly::SavedPack;
 use cscp::state_layer::fact::Fact;
 use cscp::storage::{
     Aged, AgedQuery, AgedRecords, ApiKey, ApprovalQuery, CapturedFrame, ContextQuery, DisposalStore, ErasureRow,
-    EvidenceQuery, FactQuery, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Page,
-    Place as SearchPlace, Placed, PolicySet, PolicyVersion, PrincipalQuery, Searched, SpaceRow, SpaceWant,
-    StorageError, Store, StoredCheckpoint, StoredClaim, StreamEnd, SubjectStore, Table, Tenant, Transaction, TreeHead,
-    TreeStore, UnreportedQuery, Waiting, WholeContext,
+    EvidenceQuery, FactQuery, Filed, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker,
+    Mending, MendingStore, Misplaced, Page, Place as SearchPlace, Placed, PolicySet, PolicyVersion, PrincipalQuery,
+    Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim, StreamEnd, StreamName,
+    SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, UnreportedQuery, Waiting, WholeContext,
 };
 use futures_util::future::BoxFuture;
 
@@ -180,6 +180,46 @@ impl LoggedStore for Meddled {
     ) -> Result<Option<StreamEnd>, StorageError> {
         self.inner.end_in_tree(tenant_id, stream_id, size).await
     }
+
+    async fn filed(
+        &self,
+        tenant_id: &TenantId,
+        entries: &[(StreamId, u64)],
+    ) -> Result<Vec<Option<Filed<String>>>, StorageError> {
+        self.before("filed").await;
+        self.inner.filed(tenant_id, entries).await
+    }
+
+    async fn names(&self, tenant_id: &TenantId, ids: &[StreamId]) -> Result<Vec<StreamName>, StorageError> {
+        self.before("names").await;
+        self.inner.names(tenant_id, ids).await
+    }
+}
+
+#[async_trait]
+impl MendingStore for Meddled {
+    async fn misplaced(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<Misplaced>, StorageError> {
+        self.before("misplaced").await;
+        self.inner.misplaced(tenant_id, limit).await
+    }
+
+    async fn checkpoints(
+        &self,
+        tenant_id: &TenantId,
+        after: u64,
+        until: u64,
+    ) -> Result<Vec<StoredCheckpoint>, StorageError> {
+        self.before("checkpoints").await;
+        self.inner.checkpoints(tenant_id, after, until).await
+    }
+
+    async fn set_aside(&self, tenant_id: &TenantId) -> Result<u64, StorageError> {
+        self.inner.set_aside(tenant_id).await
+    }
+
+    async fn mend(&self, tenant_id: &TenantId, mending: &Mending) -> Result<bool, StorageError> {
+        self.inner.mend(tenant_id, mending).await
+    }
 }
 
 #[async_trait]
@@ -322,6 +362,16 @@ impl SubjectStore for Meddled {
         request: &Digest,
     ) -> Result<Option<ErasureRow>, StorageError> {
         self.inner.erasure_by_request(tenant_id, request).await
+    }
+
+    async fn erasures(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&ErasureId>,
+        limit: u32,
+    ) -> Result<Vec<ErasureRow>, StorageError> {
+        self.before("erasures").await;
+        self.inner.erasures(tenant_id, after, limit).await
     }
 
     async fn holds(

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use cscp::domain::event::StreamKey;
-use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
+use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use cscp::domain::principal::{PersonKey, Principal};
 use cscp::domain::time::Timestamp;
 use cscp::storage::{
@@ -113,6 +113,10 @@ impl<I: Interference> Transaction for Passing<I> {
 
     async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
         self.inner.held(tenant_id).await
+    }
+
+    async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError> {
+        self.inner.told_of(tenant_id, ids).await
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cscp::domain::event::StreamKey;
-use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, SpaceId, TenantId};
+use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use cscp::domain::operation::{Answer, ChangeSlots, CredentialKind, Operation};
 use cscp::domain::principal::{PersonKey, Principal};
 use cscp::domain::refusal::Refusal;
@@ -235,6 +235,10 @@ impl Transaction for Unlocked {
 
     async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
         self.inner()?.held(tenant_id).await
+    }
+
+    async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError> {
+        self.inner()?.told_of(tenant_id, ids).await
     }
 
     async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {

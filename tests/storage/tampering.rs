@@ -67,6 +67,33 @@ async fn a_frame_that_was_changed_or_taken_away_is_found() {
     }
 }
 
+/// By these columns queries and exports select, and erasures find what goes: one that is changed hides an entry.
+#[tokio::test]
+async fn a_payload_or_a_stream_under_another_name_is_found() {
+    const OF: &str = "context_id IS NOT NULL AND seq = 7";
+    let columns = ["conversation_id", "context_id", "command_id", "correlation_id", "space_id", "fact_uid"];
+    let filed =
+        columns.into_iter().map(|column| (format!("UPDATE log_payloads SET {column} = 'other' WHERE {OF}"), "filed"));
+    let none = ["conversation_id", "context_id"];
+    let none = none.into_iter().map(|column| (format!("UPDATE log_payloads SET {column} = NULL WHERE {OF}"), "filed"));
+    let named = [
+        ("UPDATE log_payloads SET at = at + 1 WHERE context_id IS NOT NULL AND seq = 7", "filed"),
+        ("UPDATE streams SET key = 'other' WHERE kind = 'conversation'", "name"),
+        ("UPDATE streams SET kind = 'access' WHERE kind = 'conversation'", "name"),
+        ("UPDATE streams SET kind = 'erased', key = stream_id WHERE kind = 'conversation'", "name"),
+        ("UPDATE streams SET last_at = last_at - 1 WHERE kind = 'conversation'", "head"),
+    ];
+    let cases = filed.chain(none).chain(named.map(|(sql, word)| (sql.to_owned(), word)));
+    for (sql, word) in cases {
+        let house = house_with_history().await;
+        house.sequenced().await;
+        tamper(&house, sql.clone().leak()).await;
+        let report = verify_tenant(house.store.as_ref(), &house.tenant.tenant_id).await.unwrap();
+        assert_eq!(report.broken.len(), 1, "{sql}: {report:?}");
+        assert!(report.broken[0].1.to_string().contains(word), "{sql}: {report:?}");
+    }
+}
+
 #[tokio::test]
 async fn an_erased_payload_leaves_the_chain_whole() {
     let house = house_with_history().await;

@@ -13,8 +13,21 @@ use crate::harness::{House, ManualClock};
 use crate::meddled::Meddled;
 
 /// What a verification reads, in its order.
-const READS: [&str; 10] =
-    ["disposal_head", "checkpoint", "tree", "tiles", "logged", "frame", "heads", "stream", "placed", "never"];
+const READS: [&str; 13] = [
+    "disposal_head",
+    "checkpoints",
+    "misplaced",
+    "filed",
+    "names",
+    "tree",
+    "tiles",
+    "logged",
+    "frame",
+    "heads",
+    "stream",
+    "placed",
+    "never",
+];
 
 /// Some of it has its place in the log and some of it waits.
 async fn house_with_history() -> Arc<House> {

@@ -7,12 +7,13 @@ use super::{Failure, VerifyArguments};
 use crate::config::Settings;
 use crate::domain::id::TenantId;
 use crate::evidence::auditing::Flaw;
-use crate::service::{TenantReport, check_checkpoint, verify_tenant};
+use crate::service::{TenantReport, check_checkpoint, verify_policies, verify_signed};
 
 /// What was found of a tree, for machines.
 fn tree(report: &TenantReport) -> serde_json::Value {
     let faults: Vec<String> = report.tree.faults.iter().map(ToString::to_string).collect();
-    json!({"size": report.tree.size, "waiting": report.tree.waiting, "faults": faults})
+    let tree = &report.tree;
+    json!({"size": tree.size, "checkpoints": tree.checkpoints, "waiting": tree.waiting, "faults": faults})
 }
 
 /// Whether everything holds.
@@ -37,11 +38,13 @@ pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Res
         if wanted.as_ref().is_some_and(|wanted| *wanted != tenant.tenant_id) {
             continue;
         }
-        let report = verify_tenant(store.as_ref(), &tenant.tenant_id).await?;
+        let report = verify_signed(store.as_ref(), &tenant.tenant_id, &trusted.keys).await?;
         outside = check_checkpoint(store.as_ref(), &tenant.tenant_id, &trusted).await?;
         sound &= report.is_sound() && outside.is_none();
         found.push((tenant.tenant_id, report));
     }
+    let policies = verify_policies(store.as_ref()).await?;
+    sound &= policies.is_empty();
     store.close().await;
     if found.is_empty() {
         let why = if wanted.is_some() { "there is no such tenant" } else { "there is no database of cscp: no tenant" };
@@ -49,7 +52,9 @@ pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Res
     }
     if arguments.json {
         let tenants: Vec<_> = found.iter().map(|(tenant, report)| as_json(tenant, report)).collect();
-        println!("{}", json!({"sound": sound, "checkpoint": outside.map(Flaw::code), "tenants": tenants}));
+        let policies: Vec<_> = policies.iter().map(ToString::to_string).collect();
+        let checkpoint = outside.map(Flaw::code);
+        println!("{}", json!({"sound": sound, "checkpoint": checkpoint, "policies": policies, "tenants": tenants}));
         return Ok(sound);
     }
     for (tenant, report) in &found {
@@ -57,6 +62,9 @@ pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Res
     }
     if let Some(flaw) = outside {
         println!("  BROKEN CHECKPOINT: {flaw}");
+    }
+    for fault in &policies {
+        println!("BROKEN ROW: {fault}");
     }
     let holds = "Every chain holds. Every tree holds. Every frame is what was captured.";
     println!("{}", if sound { holds } else { "The record was changed." });
@@ -69,7 +77,8 @@ fn as_json(tenant: &TenantId, report: &TenantReport) -> serde_json::Value {
     });
     json!({
         "tenant": tenant, "streams": report.streams, "entries": report.entries, "erased": report.erased,
-        "missing": report.missing, "broken": broken.collect::<Vec<_>>(), "tree": tree(report),
+        "undetermined": report.undetermined, "missing": report.missing, "broken": broken.collect::<Vec<_>>(), "tree": tree(report),
+        "rows": report.rows.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 
@@ -78,10 +87,21 @@ fn tell(tenant: &TenantId, report: &TenantReport) {
     if report.erased > 0 {
         println!("  the payloads of {} entries were erased, as later entries say", report.erased);
     }
+    if report.undetermined > 0 {
+        println!(
+            "  of {} of them it is only known that facts were deleted, and not what went with those",
+            report.undetermined
+        );
+    }
     if report.missing > 0 {
         println!("  MISSING the payloads of {} entries, and nothing says why", report.missing);
     }
     report.broken.iter().for_each(|(stream, broken)| println!("  BROKEN {stream}: {broken}"));
-    println!("  the log's tree: {} leaves, {} entries wait for their place", report.tree.size, report.tree.waiting);
+    let tree = &report.tree;
+    println!(
+        "  the log's tree: {} leaves, {} checkpoints, {} entries wait for their place",
+        tree.size, tree.checkpoints, tree.waiting
+    );
     report.tree.faults.iter().for_each(|fault| println!("  BROKEN TREE: {fault}"));
+    report.rows.iter().for_each(|fault| println!("  BROKEN ROW: {fault}"));
 }

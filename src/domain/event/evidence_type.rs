@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Event;
+use super::{About, Event, StreamKey};
 use crate::domain::id::ItemKind;
 use crate::domain::item::ItemState;
 use crate::domain::lifecycle::Status;
@@ -11,11 +11,34 @@ use crate::domain::lifecycle::Status;
 pub trait Evidence: Serialize {
     /// The evidence type (our names; `docs/CONFORMANCE.md` lists them).
     fn evidence_type(&self) -> &'static str;
+
+    /// The stream that the entry belongs to, as it tells by itself. A read does not tell in whose name its credential is.
+    fn stream(&self, about: &About) -> Option<StreamKey>;
 }
 
 impl Evidence for Event {
     fn evidence_type(&self) -> &'static str {
         Self::evidence_type(self)
+    }
+
+    fn stream(&self, about: &About) -> Option<StreamKey> {
+        match self {
+            Self::ReadRecorded { .. } => None,
+            Self::PrincipalChanged { .. } => about.actor_id.clone().map(StreamKey::Principal),
+            _ => about.conversation_id.clone().map(StreamKey::Conversation),
+        }
+    }
+}
+
+/// The kind of stream that entries of a type belong to, as it is stored: all that is left to tell when a payload is gone.
+#[must_use]
+pub fn stream_kind(evidence_type: &str) -> &'static str {
+    match evidence_type.split_once('.').map_or("", |(subject, _)| subject) {
+        "access" => "access",
+        "principal" => "principal",
+        "records" | "erasure" | "hold" => "disposal",
+        "fact_space" | "fact" | "observation" | "environment" | "working_set" | "context_pack" => "fact_space",
+        _ => "conversation",
     }
 }
 

@@ -22,7 +22,7 @@ pub enum Flaw {
     RolledBack,
     #[error("the checkpoint contradicts the one that was known: the log has two histories")]
     Forked,
-    #[error("the policy pack is not what its hash names")]
+    #[error("a policy pack is not what its hash names, or is not one that entries name")]
     Policy,
     #[error("the header cannot be read")]
     Header,

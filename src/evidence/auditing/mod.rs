@@ -13,7 +13,7 @@ mod scope;
 mod shown;
 mod signed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use asked::{Asked, AskedError};
 pub use flaw::Flaw;
@@ -84,6 +84,9 @@ pub struct Auditor {
     frames: BTreeMap<String, String>,
     /// The hashes of frames that came before an entry that names them.
     early_frames: BTreeMap<String, String>,
+    /// The hashes of the policy packs that came, and of those that entries name.
+    packs: BTreeSet<String>,
+    named_packs: BTreeSet<String>,
     /// The leaf that comes next where the whole tree is promised.
     next_leaf: u64,
     kept_is_shown: bool,
@@ -110,6 +113,8 @@ impl Auditor {
             chains: BTreeMap::new(),
             frames: BTreeMap::new(),
             early_frames: BTreeMap::new(),
+            packs: BTreeSet::new(),
+            named_packs: BTreeSet::new(),
             next_leaf: 0,
             kept_is_shown: false,
             line: 0,
@@ -150,7 +155,9 @@ impl Auditor {
             Some(Line::Consistency(shown)) => self.consistency(&shown),
             Some(Line::Policy(pack)) => {
                 self.report.policies += 1;
-                self.fault_unless(entry::pack_holds(&pack), Flaw::Policy);
+                let holds = entry::pack_holds(&pack);
+                let is_new = self.packs.insert(pack.hash);
+                self.fault_unless(is_new && holds, Flaw::Policy);
             }
             Some(Line::Frame(frame)) => self.frame(&frame),
             Some(Line::Summary(summary)) => self.summary(&summary),
@@ -305,6 +312,7 @@ impl Auditor {
             self.fault_unless(early.is_none_or(|early| early == hash), Flaw::Frame);
             self.frames.insert(frame, hash);
         }
+        self.named_packs.insert(header.policy_hash);
         let chain = Chain { seq: header.seq, hash: Some(facts.entry_hash), at };
         let last = self.chains.get(&header.stream_id).map_or(0, |chain| chain.seq);
         if chain.seq > last {
@@ -330,6 +338,8 @@ impl Auditor {
         let whole = !self.known.scope.is_whole() || self.report.entries == self.report.size;
         let counted = summary.entries == self.report.entries && summary.frames == self.report.frames;
         self.fault_unless(counted && whole, Flaw::Count);
+        // Of an entry that does not hold it is not known which pack it names, and that it does not was told.
+        self.fault_unless(self.report.count > 0 || self.packs == self.named_packs, Flaw::Policy);
     }
 
     /// Holds the chains that came against where the first line says that they end.

@@ -12,6 +12,7 @@ use crate::http::endpoint::{Endpoint, Route};
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
 use crate::service::Service;
+use crate::service::transparency::Transparency;
 use crate::storage::committer::WriteHealth;
 
 const OPENAPI: Endpoint = Endpoint::get("/openapi.yaml", &[]);
@@ -96,10 +97,19 @@ async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
         "queued": app.service.queued(),
         "rollback_protection": log.protection().as_str(),
         "clock": if app.service.clock_behind().is_some() { "behind" } else { "ok" },
-        "log": if reasons.is_empty() { "ok" } else { "refuses_to_sign" },
+        "log": log_state(log),
         "log_reasons": reasons,
     });
     Reply::new(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &body)
+}
+
+/// What is to be known of the log: the worse of two first.
+fn log_state(log: &Transparency) -> &'static str {
+    match (log.refused().is_empty(), log.set_aside().is_empty()) {
+        (false, _) => "refuses_to_sign",
+        (true, false) => "sets_aside",
+        (true, true) => "ok",
+    }
 }
 
 async fn well_known() -> Result<Reply, Problem> {

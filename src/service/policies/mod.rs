@@ -234,12 +234,12 @@ impl PolicyWatch {
 }
 
 fn announce(what: &str, rules: &Rulebook, origin: PolicyOrigin, version: Option<u64>) {
-    let packs = packs(rules).map(|pack| format!("{} {} {}", pack.pack_id, pack.version, pack.hash));
+    let packs = packs_of(rules).map(|pack| format!("{} {} {}", pack.pack_id, pack.version, pack.hash));
     let packs = packs.collect::<Vec<_>>().join(", ");
     tracing::info!(policy.origin = origin.as_str(), policy.version = version, policy.packs = %packs, "{what}");
 }
 
 /// The packs of a rulebook, by what names them.
-fn packs(rules: &Rulebook) -> impl Iterator<Item = &PolicyRef> {
+pub(super) fn packs_of(rules: &Rulebook) -> impl Iterator<Item = &PolicyRef> {
     rules.book().packs().filter_map(|pack| rules.book().pack(&pack.pack_id)).map(LoadedPack::reference)
 }

@@ -1,7 +1,7 @@
 //! Publishing: a set reaches the database only after everything in it was checked as every server will check it.
 
 use super::database::read;
-use super::{PolicyFailure, packs};
+use super::{PolicyFailure, packs_of};
 use crate::domain::id::TenantId;
 use crate::domain::policy::{PolicyError, PolicyRef};
 use crate::domain::rulebook::Rulebook;
@@ -61,7 +61,7 @@ pub async fn publish_policies(
         return Err(PublishError::Cases(failures));
     }
     let hash = set_hash(&paths).map_err(|error| PublishError::Broken(vec![error]))?;
-    let packs: Vec<PolicyRef> = packs(&rules).cloned().collect();
+    let packs: Vec<PolicyRef> = packs_of(&rules).cloned().collect();
     let same = same(store, &hash, &paths).await?;
     let version = if let Some(version) = same {
         version
@@ -99,7 +99,7 @@ pub async fn withdraw_policies(
         newest => (newest.map_or(0, |newest| newest.version), false),
     };
     let (rules, _) = read(store, 0).await?;
-    let packs = packs(&rules).cloned().collect();
+    let packs = packs_of(&rules).cloned().collect();
     Ok(Published { version, new, packs, passed: 0, without_pack: attached_elsewhere(store, &rules).await? })
 }
 

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::subject::{Subject, member};
 use crate::domain::canonical::Digest;
-use crate::domain::disposal::ErasedRange;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{CommandId, ContextFrameId, ContextId, ConversationId, ItemId, PrincipalId, SpaceId, StreamId};
 use crate::domain::operation::{ItemRef, Needs};
@@ -166,16 +165,4 @@ impl Batch {
         };
         self.scrubs.iter().filter_map(needs).collect()
     }
-}
-
-/// Numbers as ranges of a stream, side by side where they are.
-pub(super) fn ranges(stream_id: &StreamId, seqs: &[u64]) -> Vec<ErasedRange> {
-    let mut ranges: Vec<ErasedRange> = Vec::new();
-    for seq in seqs {
-        match ranges.last_mut() {
-            Some(range) if range.last.checked_add(1) == Some(*seq) => range.last = *seq,
-            _ => ranges.push(ErasedRange { stream_id: stream_id.clone(), first: *seq, last: *seq }),
-        }
-    }
-    ranges
 }

@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 
 use super::super::{Caller, Service, ServiceError};
-use super::batch::{Batch, OfConversations, ranges};
+use super::batch::{Batch, OfConversations};
 use super::receipt::Progress;
 use super::scrubbing;
 use super::subject::{Search, Subject};
 use super::surveying::{ORDER, stands_in_the_way};
-use crate::domain::disposal::{DisposalEvent, ErasedRange, ErasureCause};
+use crate::domain::disposal::{DisposalEvent, ErasedRange, ErasedRows, ErasureCause};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ErasureId, StreamId};
 use crate::domain::policy::PolicyRef;
@@ -104,7 +104,8 @@ impl Erasing<'_> {
         let mut disposing = self.begin(batch.locks.clone(), batch.needs(), subject).await?;
         let scrubbed =
             scrubbing::scrub(&mut disposing, &tenant_id, &mut batch, &subject.identifiers, &self.pseudonym()).await?;
-        batch.disposal.payloads = batch.payloads.iter().flat_map(|(stream, seqs)| ranges(stream, seqs)).collect();
+        batch.disposal.payloads =
+            batch.payloads.iter().flat_map(|(stream, seqs)| ErasedRange::of(stream, seqs)).collect();
         self.commit(disposing, batch, scrubbed).await
     }
 
@@ -165,7 +166,9 @@ impl Erasing<'_> {
         let counts = count_kinds(counts);
         self.progress.add(&counts);
         let cause = ErasureCause::Subject { erasure_id: self.row.erasure_id.clone() };
-        self.tell(disposing, DisposalEvent::RecordsErased { cause, payloads: payloads.to_vec(), counts });
+        // What told of the rows goes with them, or names the person and goes for that: the log tells of none of them any more.
+        let rows = Some(ErasedRows::default());
+        self.tell(disposing, DisposalEvent::RecordsErased { cause, payloads: payloads.to_vec(), counts, rows });
     }
 
     pub(super) fn tell(&mut self, disposing: &mut Disposing, event: DisposalEvent) {

@@ -14,13 +14,13 @@ pub(super) use erasing::pseudonym;
 pub use exporting::{Export, ExportPlace, Exported};
 pub use holds::{HoldShown, NewHold};
 pub use receipt::ErasureShown;
+pub(super) use receipt::Progress;
 pub use subject::Selector;
 pub use surveying::Survey;
 
 use serde_json::Value;
 
 use self::erasing::Erasing;
-use self::receipt::Progress;
 use super::recording::{Looked, Unrecorded};
 use super::{Caller, Service, ServiceError};
 use crate::domain::canonical::{Digest, Purpose, canonical, keyed};

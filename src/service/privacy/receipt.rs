@@ -17,27 +17,27 @@ const TITLE: &str = "cscp erasure receipt v1";
 
 /// How far an erasure is. Written with each of its transactions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Progress {
+pub(in crate::service) struct Progress {
     /// Why, in a word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) reason: Option<String>,
+    pub(in crate::service) reason: Option<String>,
     /// What went so far.
-    pub(super) counts: BTreeMap<String, u64>,
+    pub(in crate::service) counts: BTreeMap<String, u64>,
     /// The entries of the disposal stream that say so, with their hashes.
-    pub(super) entries: Vec<(ArtifactId, Digest)>,
+    pub(in crate::service) entries: Vec<(ArtifactId, Digest)>,
     /// Whom it was about, under a secret that only whoever asked has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) subject_commitment: Option<Digest>,
+    pub(in crate::service) subject_commitment: Option<Digest>,
     /// The receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) receipt: Option<String>,
+    pub(in crate::service) receipt: Option<String>,
     /// Whether somebody has signed it.
     #[serde(default)]
-    pub(super) signed: bool,
+    pub(in crate::service) signed: bool,
 }
 
 impl Progress {
-    pub(super) fn read(row: &ErasureRow) -> Result<Self, ServiceError> {
+    pub(in crate::service) fn read(row: &ErasureRow) -> Result<Self, ServiceError> {
         serde_json::from_str(&row.body).map_err(|_| ServiceError::Internal)
     }
 
@@ -65,7 +65,8 @@ impl Progress {
         Ok(())
     }
 
-    fn lines(&self, tenant: &Tenant, row: &ErasureRow) -> String {
+    /// What a receipt says of an erasure that ended, line by line.
+    pub(in crate::service) fn lines(&self, tenant: &Tenant, row: &ErasureRow) -> String {
         let mut text = format!("{TITLE}\ntenant {}\nerasure {}\n", tenant.tenant_id, row.erasure_id);
         let mut line = |line: std::fmt::Arguments<'_>| {
             text.push_str(&line.to_string());

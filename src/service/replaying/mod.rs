@@ -20,7 +20,7 @@ use self::projection::Projection;
 use super::privacy::pseudonym;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::disposal::{DisposalEvent, ErasureCause};
+use crate::domain::disposal::{DisposalEvent, ErasedRows, ErasureCause};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{StreamId, TenantId};
 use crate::domain::time::Timestamp;
@@ -67,36 +67,54 @@ pub async fn replay_tenant(
     }
     let part = replay.unfounded(&report.differences).await?;
     report.join(part);
-    report.settle(&replay.disposed.rows);
+    report.settle(&replay.disposed.counted);
     Ok(report)
 }
 
 /// What was erased, as the tenant's disposal stream says.
 #[derive(Debug, Default)]
 struct Disposed {
-    /// How many rows of each table.
-    rows: BTreeMap<LiveTable, u64>,
+    /// How many rows of each table, as versions say that only counted.
+    counted: BTreeMap<LiveTable, u64>,
+    /// Which rows, as later versions say.
+    named: ErasedRows,
+    /// Since when it is said which.
+    since: Option<Timestamp>,
+    /// Messages of which the key was left.
+    tombstones: u64,
     /// What stands where somebody was named.
     pseudonyms: BTreeSet<String>,
 }
 
 async fn disposed(store: &dyn Store, tenant_id: &TenantId) -> Result<Disposed, StorageError> {
-    let mut sums = Disposed::default();
-    let Some(head) = store.disposal_head(tenant_id).await? else { return Ok(sums) };
+    let mut disposed = Disposed::default();
+    let Some(head) = store.disposal_head(tenant_id).await? else { return Ok(disposed) };
     let mut after = 0;
     loop {
         let entries = store.stream(tenant_id, &head.stream_id, after, PAGE).await?;
-        let Some(last) = entries.last() else { return Ok(sums) };
+        let Some(last) = entries.last() else { return Ok(disposed) };
         after = last.header.seq;
-        for body in entries.iter().filter_map(|entry| entry.body.as_ref()) {
-            let event = projection::event_of(&body.payload);
-            let Some(DisposalEvent::RecordsErased { cause, counts, .. }) = event else { continue };
+        for entry in &entries {
+            let event = entry.body.as_ref().and_then(|body| projection::event_of(&body.payload));
+            disposed.learn(entry.header.at, event);
+        }
+    }
+}
+
+impl Disposed {
+    fn learn(&mut self, at: Timestamp, event: Option<DisposalEvent>) {
+        let Some(DisposalEvent::RecordsErased { cause, counts, rows, .. }) = event else { return };
+        self.tombstones += counts.get("tombstones").copied().unwrap_or(0);
+        if let Some(rows) = rows {
+            self.since = self.since.or(Some(at));
+            self.named.join(rows);
+        } else {
             for (table, count) in counts.iter().filter_map(|(kind, count)| Some((table_of(kind)?, count))) {
-                *sums.rows.entry(table).or_default() += count;
+                *self.counted.entry(table).or_default() += count;
             }
-            if let ErasureCause::Subject { erasure_id } = cause {
-                sums.pseudonyms.insert(pseudonym(&erasure_id));
-            }
+        }
+        if let ErasureCause::Subject { erasure_id } = cause {
+            self.pseudonyms.insert(pseudonym(&erasure_id));
         }
     }
 }
@@ -187,8 +205,9 @@ impl Replay<'_> {
     }
 }
 
-/// Whether a message's time is over, so that it may have been deleted.
-fn is_forgotten(message: &LiveRow, now: Timestamp) -> bool {
+/// Whether a message's time is over, so that it may have been deleted: without a record of its own, before there were such.
+fn is_forgotten(message: &LiveRow, now: Timestamp, named_since: Option<Timestamp>) -> bool {
+    let by = named_since.unwrap_or_else(|| now.plus_seconds(CLOCKS_APART));
     let keep_until = message.columns.get("keep_until").and_then(serde_json::Value::as_i64);
-    keep_until.is_some_and(|keep_until| keep_until <= now.plus_seconds(CLOCKS_APART).as_micros())
+    keep_until.is_some_and(|keep_until| keep_until <= by.as_micros())
 }

@@ -60,8 +60,11 @@ pub struct ReplayReport {
     pub forgotten: u64,
     /// Saved packs that were deleted with a fact or a space that they showed.
     pub withdrawn: u64,
-    /// Rows that are gone and of which the disposal stream says that as many of their table were erased, by table.
+    /// Rows that are gone and that the disposal stream names as erased, by table.
     pub disposed: BTreeMap<LiveTable, u64>,
+    /// Rows that are gone and of which only a number is known: entries of an earlier version say that so many of their table
+    /// were erased, and not which. By table.
+    pub counted: BTreeMap<LiveTable, u64>,
     /// Streams that were written to so often that they were never seen standing still; nothing is said about their rows.
     pub restless: Vec<StreamId>,
     /// Rows that differ: the first ones.
@@ -111,12 +114,16 @@ impl ReplayReport {
         self.different == 0 && self.absent.is_empty()
     }
 
-    /// Rows that are missing were erased, if the record says that so many were; otherwise nobody says which of them were
+    pub(super) fn add_disposed(&mut self, table: LiveTable) {
+        *self.disposed.entry(table).or_default() += 1;
+    }
+
+    /// Rows that are missing and not named were erased, if entries that only counted say that so many were; otherwise nobody says which of them were
     /// taken away by other hands, and all of them differ.
-    pub(super) fn settle(&mut self, disposed: &BTreeMap<LiveTable, u64>) {
+    pub(super) fn settle(&mut self, counted: &BTreeMap<LiveTable, u64>) {
         for (table, (count, first)) in std::mem::take(&mut self.absent) {
-            if count <= disposed.get(&table).copied().unwrap_or(0) {
-                self.disposed.insert(table, count);
+            if count <= counted.get(&table).copied().unwrap_or(0) {
+                self.counted.insert(table, count);
                 continue;
             }
             let told = u64::try_from(first.len()).unwrap_or(u64::MAX);
@@ -135,7 +142,8 @@ impl ReplayReport {
         self.forgotten += part.forgotten;
         self.withdrawn += part.withdrawn;
         self.different += part.different;
-        for (into, from) in [(&mut self.equal, part.equal), (&mut self.underivable, part.underivable)] {
+        let (equal, underivable) = ((&mut self.equal, part.equal), (&mut self.underivable, part.underivable));
+        for (into, from) in [equal, underivable, (&mut self.disposed, part.disposed)] {
             for (table, rows) in from {
                 *into.entry(table).or_default() += rows;
             }

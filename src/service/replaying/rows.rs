@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::compare::difference;
 use super::projection::{Projection, State};
 use super::report::{How, ReplayReport};
-use super::{CHUNK, Replay, is_forgotten};
+use super::{CHUNK, Disposed, Replay, is_forgotten};
+use crate::domain::canonical::Digest;
+use crate::domain::disposal::named;
 use crate::domain::event::StreamKey;
 use crate::domain::world::World;
 use crate::storage::{LiveRow, LiveTable, Row, SpaceRowKind, StorageError};
@@ -30,12 +32,30 @@ const ANY: SpaceRowKind = SpaceRowKind::Space;
 struct Derived {
     row: LiveRow,
     by: (LiveTable, String),
+    /// The context that it goes with.
+    context: Option<String>,
 }
 
 impl Derived {
     fn of(row: &Row) -> Self {
+        let context = match row {
+            Row::Context(context) => Some(&context.context_id),
+            Row::Item(item) => Some(&item.context_id),
+            Row::Command(command) => Some(&command.context_id),
+            _ => None,
+        };
+        let context = context.map(ToString::to_string);
         let row = LiveRow::of(row);
-        Self { by: (row.table, row.id.clone()), row }
+        Self { by: (row.table, row.id.clone()), row, context }
+    }
+
+    /// Whether the record says that this row was erased.
+    fn is_named(&self, disposed: &Disposed, tenant_key: &Digest) -> bool {
+        let of_context = |id: &String| disposed.named.names(tenant_key, named::CONTEXTS, id);
+        match self.row.table {
+            LiveTable::Messages => disposed.named.names(tenant_key, named::MESSAGES, &self.row.id),
+            _ => self.context.as_ref().is_some_and(of_context),
+        }
     }
 }
 
@@ -52,12 +72,14 @@ fn derived(world: &World, table: LiveTable) -> Box<dyn Iterator<Item = Derived> 
             prompts.map(|message_id| Derived {
                 row: LiveRow::of(&Row::Prompt(message_id.clone(), item.item_id.clone())),
                 by: (LiveTable::Items, item.item_id.to_string()),
+                context: Some(item.context_id.to_string()),
             })
         })),
         LiveTable::Commands => Box::new(world.commands.values().map(|row| Derived::of(&Row::Command(row.clone())))),
         LiveTable::CommandAttempts => Box::new(world.attempts.iter().map(|(attempt_id, command_id)| Derived {
             row: LiveRow::of(&Row::Attempt(attempt_id.clone(), command_id.clone())),
             by: (LiveTable::Commands, command_id.to_string()),
+            context: world.commands.get(command_id).map(|command| command.context_id.to_string()),
         })),
         LiveTable::Messages => Box::new(world.messages.values().map(|row| Derived::of(&Row::Message(row.clone())))),
         LiveTable::Principals => {
@@ -101,7 +123,11 @@ impl Replay<'_> {
             None => Some(How::Missing),
         };
         let Some(how) = how else { return report.add_equal(row.table) };
-        if how == How::Missing && row.table == LiveTable::Messages && is_forgotten(row, self.now) {
+        if how == How::Missing && derived.is_named(&self.disposed, &self.tenant.key) {
+            return report.add_disposed(row.table);
+        }
+        let named_since = self.disposed.since;
+        if how == How::Missing && row.table == LiveTable::Messages && is_forgotten(row, self.now, named_since) {
             report.forgotten += 1;
             return;
         }

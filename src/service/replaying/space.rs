@@ -8,6 +8,7 @@ use super::compare::difference;
 use super::projection::{Projection, State};
 use super::report::{How, ReplayReport};
 use super::{PAGE, Replay};
+use crate::domain::disposal::named;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{FactUid, PackId, ReadingId, RulingId};
 use crate::state_layer::assembly::SavedPack;
@@ -35,7 +36,7 @@ fn maker(kind: SpaceRowKind) -> &'static str {
 /// A record that follows from the log, by its kind and id.
 fn derived(space: &Space, kind: SpaceRowKind, id: &str) -> Option<SpaceRow> {
     match kind {
-        SpaceRowKind::Space => space.record.clone().map(SpaceRow::Space),
+        SpaceRowKind::Space => space.record.clone().filter(|_| id.is_empty()).map(SpaceRow::Space),
         SpaceRowKind::Fact => space.facts.get(&FactUid::parse(id)?).cloned().map(SpaceRow::Fact),
         SpaceRowKind::Reading => space.readings.get(&ReadingId::parse(id)?).cloned().map(SpaceRow::Reading),
         SpaceRowKind::Ruling => space.rulings.get(&RulingId::parse(id)?).cloned().map(SpaceRow::Ruling),
@@ -101,8 +102,9 @@ impl Replay<'_> {
                 // The log keeps each value once, where deleting reaches it: what a fact replaced follows from the others.
                 let former = (take(&mut should.body, "former"), take(&mut live.body, "former"));
                 // Values of facts whose time was over went with them.
-                let thinned = self.disposed.rows.contains_key(&TABLE);
-                own.extend((!former_fits(projection, space, fact, former.1, thinned)).then(|| "/former".to_owned()));
+                let thinned = self.disposed.counted.contains_key(&TABLE);
+                let gone = |uid: &FactUid| thinned || self.is_named(projection, &format!("fact/{uid}"));
+                own.extend((!former_fits(projection, space, fact, former.1, &gone)).then(|| "/former".to_owned()));
             }
             SpaceRow::Pack(_) => own.extend(strip_pack(&mut live.body)),
             _ => {}
@@ -143,13 +145,21 @@ impl Replay<'_> {
         }
         let id = format!("{}/{id}", kind.as_str());
         let mark = projection.mark(TABLE, &id);
-        if projection.is_doubtful(TABLE, kind, mark) {
+        if self.is_named(projection, &id) {
+            report.add_disposed(TABLE);
+        } else if projection.is_doubtful(TABLE, kind, mark) {
             report.add_underivable(TABLE);
         } else {
             let by = mark.map(|mark| &mark.artifact_id);
             report.add(projection.fault(Some(TABLE), id, by, How::Missing));
         }
         Ok(())
+    }
+
+    /// Whether the record says that this record of the space was erased.
+    fn is_named(&self, projection: &Projection, id: &str) -> bool {
+        let id = format!("{}/{id}", projection.stream_id);
+        self.disposed.named.names(&self.tenant.key, named::SPACE_RECORDS, &id)
     }
 
     async fn shows_what_is_gone(&self, pack: &SavedPack) -> Result<bool, StorageError> {
@@ -194,7 +204,13 @@ fn take(body: &mut Value, member: &str) -> Value {
 
 /// Whether the former values that a fact carries are what others say: each is the value of a fact that is not deleted,
 /// and those that it replaced itself are there, as far as there is room.
-fn former_fits(projection: &Projection, space: &Space, fact: &Fact, live: Value, thinned: bool) -> bool {
+fn former_fits(
+    projection: &Projection,
+    space: &Space,
+    fact: &Fact,
+    live: Value,
+    is_gone: &dyn Fn(&FactUid) -> bool,
+) -> bool {
     let live = if live.is_null() { Value::Array(Vec::new()) } else { live };
     let Ok(former) = serde_json::from_value::<Vec<Former>>(live) else { return false };
     if fact.is_deleted() {
@@ -205,10 +221,11 @@ fn former_fits(projection: &Projection, space: &Space, fact: &Fact, live: Value,
         None => !projection.deleted.contains(&carried.uid) && projection.misses(&["fact.written"]).is_some(),
     };
     let text = fact.words();
-    let replaced = fact.superseded.iter().filter_map(|uid| Former::of(space.facts.get(uid)?));
+    let replaced = fact.superseded.iter().filter(|uid| !is_gone(uid));
+    let replaced = replaced.filter_map(|uid| Former::of(space.facts.get(uid)?));
     let mut replaced = replaced.filter(|former| former.text != text);
     // Those that were deleted since had their places, too, when others found no room.
-    let full = thinned || former.len().saturating_add(projection.deleted.len()) >= MAX_FORMER;
+    let full = former.len().saturating_add(projection.deleted.len()) >= MAX_FORMER;
     former.iter().all(says) && (full || replaced.all(|replaced| former.contains(&replaced)))
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::plan::{Plan, quiet_conversations, streams};
 use super::{Mode, Retention};
-use crate::domain::disposal::{DisposalEvent, ErasureCause};
+use crate::domain::disposal::{DisposalEvent, ErasedRows, ErasureCause, named};
+use crate::domain::event::StreamKey;
 use crate::domain::policy::{PolicyRef, RecordKind, RetentionRules};
 use crate::domain::time::Timestamp;
 use crate::storage::{Counts, Disposing, StorageError, Tenant, count_kinds};
@@ -107,7 +108,7 @@ impl Retention {
             return Ok(Done { passed_over: count(found.len()), ..Done::default() });
         }
         disposing.writes().space_rows.append(&mut plan.rewritten);
-        let event = erased(&judged, &plan, &counts);
+        let event = erased(&judged, &plan, &counts, named(&judged, &plan, &disposing));
         self.with_entropy(|entropy| disposing.record(event, policy, entropy));
         disposing.commit().await?;
         note(&counts);
@@ -119,12 +120,28 @@ fn done(plan: &Plan) -> Done {
     Done { went: plan.went, kept: plan.kept, ..Done::default() }
 }
 
-fn erased(judged: &Judged<'_>, plan: &Plan, counts: &Counts) -> DisposalEvent {
+/// Which rows go that the log may still tell of. A frame goes with the payload that tells of it, and a conversation with the
+/// name of its stream.
+fn named(judged: &Judged<'_>, plan: &Plan, disposing: &Disposing) -> ErasedRows {
+    let (key, going) = (&judged.tenant.key, &plan.disposal);
+    let mut rows = ErasedRows::default();
+    going.contexts.iter().for_each(|id| rows.add(key, named::CONTEXTS, id.as_str()));
+    going.messages.iter().for_each(|id| rows.add(key, named::MESSAGES, &id.to_hex()));
+    for (space_id, kind, id) in &going.space_records {
+        if let Some(head) = disposing.head(&StreamKey::FactSpace(space_id.clone())) {
+            rows.add(key, named::SPACE_RECORDS, &format!("{}/{}/{id}", head.stream_id, kind.as_str()));
+        }
+    }
+    rows
+}
+
+fn erased(judged: &Judged<'_>, plan: &Plan, counts: &Counts, rows: ErasedRows) -> DisposalEvent {
     let before = BTreeMap::from([(judged.kind.as_str().to_owned(), judged.cutoff)]);
     DisposalEvent::RecordsErased {
         cause: ErasureCause::Retention { before },
         payloads: plan.disposal.payloads.clone(),
         counts: count_kinds(counts),
+        rows: Some(rows),
     }
 }
 

@@ -152,7 +152,7 @@ impl Retention {
             }
             plan.went += count(places.len());
             places.sort_unstable();
-            plan.disposal.payloads.extend(ranges(&stream_id, &places));
+            plan.disposal.payloads.extend(ErasedRange::of(&stream_id, &places));
         }
         plan.payloads = plan.went;
         Ok(())
@@ -373,18 +373,6 @@ fn may_go(whole: &WholeContext, cutoff: Timestamp) -> bool {
         State::Active | State::Pending { .. } | State::Blocked { .. } => return false,
     };
     ended <= cutoff && !whole.items.iter().any(|item| is_live(&item.state))
-}
-
-/// Places side by side, as ranges.
-fn ranges(stream_id: &StreamId, places: &[u64]) -> Vec<ErasedRange> {
-    let mut ranges: Vec<ErasedRange> = Vec::new();
-    for place in places {
-        match ranges.last_mut() {
-            Some(range) if range.last.checked_add(1) == Some(*place) => range.last = *place,
-            _ => ranges.push(ErasedRange { stream_id: stream_id.clone(), first: *place, last: *place }),
-        }
-    }
-    ranges
 }
 
 fn count(length: usize) -> u64 {

@@ -82,6 +82,8 @@ pub struct Transparency {
     /// Whether anybody may read checkpoints and tiles.
     published: bool,
     refused: Mutex<BTreeMap<TenantId, Refusal>>,
+    /// Rows that wait and that no entry stands behind, by tenant.
+    aside: Mutex<BTreeMap<TenantId, u64>>,
     /// Whom the last round ended with, so that the next one goes on with the others.
     last: Mutex<Option<TenantId>>,
 }
@@ -96,8 +98,8 @@ impl Transparency {
     /// A log whose checkpoints are signed by this signer, if there is one, and guarded.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Option<Signer>, guard: Arc<dyn Guard>) -> Self {
-        let (refused, last) = (Mutex::default(), Mutex::default());
-        Self { store, clock, signer, guard, published: false, refused, last }
+        let (refused, aside, last) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { store, clock, signer, guard, published: false, refused, aside, last }
     }
 
     /// The same, with checkpoints and tiles for anybody to read: monitors and witnesses hold no keys.
@@ -116,6 +118,27 @@ impl Transparency {
     #[must_use]
     pub fn refused(&self) -> BTreeMap<TenantId, Refusal> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tenants of which something waits for a place in the log that no entry stands behind, and how many rows. They are
+    /// set aside: nothing is signed for them, and everything else goes on.
+    #[must_use]
+    pub fn set_aside(&self) -> BTreeMap<TenantId, u64> {
+        self.aside.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_aside(&self, tenant_id: &TenantId, rows: u64) {
+        let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = if rows > 0 { aside.insert(tenant_id.clone(), rows) } else { aside.remove(tenant_id) };
+        if rows > before.unwrap_or(0) {
+            tracing::error!(
+                tenant = %tenant_id, log.set_aside = rows,
+                "rows wait for a place in the log that no entry stands behind: somebody else wrote them, and nothing is \
+                 signed for them"
+            );
+        }
+        let count = aside.values().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
+        metrics::gauge!("cscp_log_set_aside_rows").set(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
     }
 
     /// Signs a text as the tenant's log does, with every key it signs with; none if there is none.

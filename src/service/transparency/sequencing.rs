@@ -51,6 +51,9 @@ impl Transparency {
         }
         let full = usize::try_from(ROUND).is_ok_and(|round| tenants.len() == round);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = tenants.last().filter(|_| full).cloned();
+        // Of whom rows were set aside is looked at again, or nobody would learn that they are gone.
+        let again: Vec<TenantId> = self.set_aside().into_keys().filter(|id| !tenants.contains(id)).collect();
+        tenants.extend(again);
         Ok(tenants)
     }
 
@@ -63,6 +66,7 @@ impl Transparency {
                 break;
             }
         }
+        self.note_aside(tenant_id, self.store.set_aside(tenant_id).await?);
         if let Some(tenant) = self.store.tenant(tenant_id).await? {
             self.sign(&tenant).await?;
         }

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::naming::{self, Naming, Readers};
 use super::{TenantReport, pages};
 use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::entry::{LogEntry, StreamHead};
 use crate::evidence::erasures::Erasures;
-use crate::evidence::verify::{Broken, ChainCheck, Looked};
-use crate::storage::{StorageError, Store};
+use crate::evidence::verify::{Broken, ChainCheck, Fault, Looked};
+use crate::storage::{StorageError, Store, StreamName};
 
 /// Heads, or entries of one chain, read at once.
 const PAGE: u32 = 500;
@@ -17,29 +18,38 @@ const LOOKS: usize = 5;
 /// A chain as far as it was followed.
 struct Chain {
     check: ChainCheck,
+    naming: Naming,
     broken: Option<Broken>,
 }
 
 impl Chain {
     fn new(stream_id: StreamId) -> Self {
-        Self { check: ChainCheck::new(stream_id), broken: None }
+        Self { check: ChainCheck::new(stream_id), naming: Naming::default(), broken: None }
     }
 
     /// The first fault says enough.
     fn take(&mut self, entry: &LogEntry, looked: &Looked, erasures: &Erasures) {
         if self.broken.is_none() {
             self.broken = self.check.take(entry, looked, erasures).err();
+            self.naming.take(entry, looked);
         }
     }
 
     fn finish(&mut self, head: &StreamHead) {
         if self.broken.is_none() {
-            self.broken = self.check.finish(head.seq, &head.hash).err();
+            self.broken = self.check.finish(head).err();
+        }
+    }
+
+    /// Holds a chain that was followed to its head against what its stream is called.
+    fn is_called(&mut self, name: Option<&StreamName>, readers: &Readers) {
+        if self.broken.is_none() && !name.is_some_and(|name| self.naming.fits(name, readers)) {
+            self.broken = Some(Broken { seq: self.check.head().seq, artifact_id: None, fault: Fault::Name });
         }
     }
 
     fn is_sound(&self) -> bool {
-        self.broken.is_none() && self.check.missing == 0
+        self.broken.is_none() && self.check.missing() == 0
     }
 }
 
@@ -58,13 +68,15 @@ pub(super) struct Chains<'a> {
     store: &'a dyn Store,
     tenant_id: &'a TenantId,
     known: Known,
+    readers: Readers,
     followed: HashMap<StreamId, Chain>,
 }
 
 impl<'a> Chains<'a> {
     /// Begins with what was erased: the disposal stream says it.
     pub(super) async fn new(store: &'a dyn Store, tenant_id: &'a TenantId) -> Result<Self, StorageError> {
-        let mut chains = Self { store, tenant_id, known: Known::default(), followed: HashMap::new() };
+        let (known, readers, followed) = (Known::default(), Readers::new(), HashMap::new());
+        let mut chains = Self { store, tenant_id, known, readers, followed };
         chains.learn().await?;
         Ok(chains)
     }
@@ -82,16 +94,20 @@ impl<'a> Chains<'a> {
 
     /// Follows every chain to its head, through what waits for its place in the log.
     pub(super) async fn finish(mut self, report: &mut TenantReport) -> Result<(), StorageError> {
+        self.readers = naming::readers(self.store, self.tenant_id).await?;
         let mut after: Option<StreamId> = None;
         loop {
             let heads = self.store.heads(self.tenant_id, after.as_ref(), PAGE).await?;
             if heads.is_empty() {
                 break;
             }
+            let ids: Vec<StreamId> = heads.iter().map(|head| head.stream_id.clone()).collect();
+            let names = naming::names(self.store, self.tenant_id, &ids).await?;
             for head in heads {
                 let mut chain =
                     self.followed.remove(&head.stream_id).unwrap_or_else(|| Chain::new(head.stream_id.clone()));
                 self.follow(&mut chain, &head).await?;
+                chain.is_called(names.get(&head.stream_id), &self.readers);
                 if !chain.is_sound() {
                     chain = self.settled(chain, after.as_ref(), &head).await?;
                 }
@@ -152,6 +168,8 @@ impl<'a> Chains<'a> {
             head = now;
             chain = Chain::new(head.stream_id.clone());
             self.follow(&mut chain, &head).await?;
+            let names = naming::names(self.store, self.tenant_id, std::slice::from_ref(&head.stream_id)).await?;
+            chain.is_called(names.get(&head.stream_id), &self.readers);
             if chain.is_sound() {
                 break;
             }
@@ -185,8 +203,9 @@ impl<'a> Chains<'a> {
 
 fn add(report: &mut TenantReport, chain: Chain) {
     report.entries += chain.check.entries;
-    report.erased += chain.check.erased;
-    report.missing += chain.check.missing;
+    report.erased += chain.check.erased();
+    report.undetermined += chain.check.undetermined();
+    report.missing += chain.check.missing();
     if let Some(broken) = chain.broken {
         report.broken.push((chain.check.head().stream_id.to_string(), broken));
     }

@@ -7,8 +7,11 @@ use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::tree::{TileSet, right_edge, root};
 use crate::storage::{StorageError, Store};
 
-/// Holds a tenant's newest checkpoint, and the tree below it, against what is known from outside. A kept checkpoint is
-/// believed if a known key has signed it.
+/// Checkpoints that are opened together.
+const PAGE: u64 = 4_096;
+
+/// Holds every checkpoint of a tenant, and the tree below the newest, against what is known from outside. A kept checkpoint
+/// is believed if a known key has signed it.
 pub async fn check_checkpoint(
     store: &dyn Store,
     tenant_id: &TenantId,
@@ -21,6 +24,12 @@ pub async fn check_checkpoint(
     let Some(Ok(newest)) = newest.map(|newest| Checkpoint::open(&newest.note, &trusted.keys)) else {
         return Ok(Some(Flaw::Checkpoint));
     };
+    for after in (0..newest.size()).step_by(usize::try_from(PAGE).unwrap_or(usize::MAX)) {
+        let signed = store.checkpoints(tenant_id, after, newest.size().min(after + PAGE)).await?;
+        if signed.iter().any(|signed| Checkpoint::open(&signed.note, &trusted.keys).is_err()) {
+            return Ok(Some(Flaw::Checkpoint));
+        }
+    }
     let Some(kept) = &trusted.kept else { return Ok(None) };
     let Ok(kept) = Checkpoint::open(kept, &trusted.keys) else { return Ok(Some(Flaw::Consistency)) };
     if kept.origin() != newest.origin() {

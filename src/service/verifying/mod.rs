@@ -8,16 +8,24 @@
 mod bundle;
 mod chains;
 mod kept;
+mod naming;
 mod pages;
+mod policies;
+mod rebuilding;
+mod recorded;
 mod tree;
 
 pub use bundle::BundleCheck;
 pub use kept::check_checkpoint;
+pub use policies::verify_policies;
+pub use rebuilding::{RebuildRefusal, Rebuilding, rebuild_tree};
+pub use recorded::RowFault;
 pub use tree::{TreeFault, TreeReport};
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 
 use crate::domain::id::TenantId;
+use crate::evidence::note::VerifierKey;
 use crate::evidence::verify::Broken;
 use crate::storage::{StorageError, Store};
 use chains::Chains;
@@ -32,12 +40,16 @@ pub struct TenantReport {
     pub entries: u64,
     /// Entries whose payload was erased, as later entries say.
     pub erased: u64,
+    /// Those of them that an earlier version only says a number of: it may have been others.
+    pub undetermined: u64,
     /// Entries whose payload is gone, and nothing says why.
     pub missing: u64,
     /// What does not fit, by stream id.
     pub broken: Vec<(String, Broken)>,
     /// The tree over the entries.
     pub tree: TreeReport,
+    /// Rows beside the log that are not what entries say.
+    pub rows: Vec<RowFault>,
 }
 
 impl TenantReport {
@@ -45,17 +57,24 @@ impl TenantReport {
     /// other hands.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.broken.is_empty() && self.missing == 0 && self.tree.faults.is_empty()
+        self.broken.is_empty() && self.missing == 0 && self.tree.faults.is_empty() && self.rows.is_empty()
     }
 }
 
-/// Verifies a tenant's log: every entry, every chain, every captured frame, and the tree over them.
+/// Verifies a tenant's log: every entry, every chain, every captured frame, the tree over them, and the rows of erasures and
+/// holds.
 pub async fn verify_tenant(store: &dyn Store, tenant_id: &TenantId) -> Result<TenantReport, StorageError> {
+    verify_signed(store, tenant_id, &[]).await
+}
+
+/// The same, with receipts of erasures opened with the keys that sign for the log.
+pub async fn verify_signed(
+    store: &dyn Store,
+    tenant_id: &TenantId,
+    keys: &[VerifierKey],
+) -> Result<TenantReport, StorageError> {
     let mut chains = Chains::new(store, tenant_id).await?;
-    // Before the tree: a checkpoint that is signed meanwhile would be of a larger one.
-    let checkpoint = store.checkpoint(tenant_id).await?;
-    let head = store.tree(tenant_id).await?;
-    let mut derived = Derived::new(head);
+    let mut derived = Derived::new(tenant_id, store.tree(tenant_id).await?);
     let size = derived.target();
     let mut pages = futures_util::stream::iter(pages::of(size))
         .map(|from| pages::read(store, tenant_id, from, size))
@@ -63,10 +82,14 @@ pub async fn verify_tenant(store: &dyn Store, tenant_id: &TenantId) -> Result<Te
 
     while let Some(page) = pages.try_next().await? {
         derived.append(&page);
+        derived.compare(store).await?;
         page.entries.iter().for_each(|(_, entry, looked)| chains.take(entry, looked));
     }
     let mut report = TenantReport::default();
     chains.finish(&mut report).await?;
-    report.tree = derived.finish(store, tenant_id, checkpoint.as_ref()).await?;
+    report.tree = derived.finish(store).await?;
+    if let Some(tenant) = store.tenant(tenant_id).await? {
+        report.rows = recorded::check(store, &tenant, keys).await?;
+    }
     Ok(report)
 }

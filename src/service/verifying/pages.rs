@@ -1,10 +1,10 @@
 //! The log page by page: read, and each entry looked at by itself.
 
-use crate::domain::id::TenantId;
+use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::entry::LogEntry;
 use crate::evidence::tree::{Tile, TileId};
 use crate::evidence::verify::{Fault, Looked, look};
-use crate::storage::{StorageError, Store};
+use crate::storage::{Filed, StorageError, Store, StoredCheckpoint};
 
 /// Leaves to a tile.
 pub(super) const TILE: u64 = 256;
@@ -23,6 +23,8 @@ pub(super) struct Page {
     pub(super) entries: Vec<(u64, LogEntry, Looked)>,
     /// The tiles that keep the leaves' hashes.
     pub(super) tiles: Vec<Tile>,
+    /// The checkpoints that were signed when the tree ended with one of them.
+    pub(super) checkpoints: Vec<StoredCheckpoint>,
 }
 
 /// Where the pages of a tree of this size begin.
@@ -41,7 +43,8 @@ pub(super) async fn read(store: &dyn Store, tenant_id: &TenantId, from: u64, siz
     let (places, entries): (Vec<u64>, Vec<LogEntry>) = logged.into_iter().filter(|(leaf, _)| *leaf < until).unzip();
     let looked = look_at(store, tenant_id, entries).await?;
     let entries = places.into_iter().zip(looked).map(|(leaf, (entry, looked))| (leaf, entry, looked)).collect();
-    Ok(Page { from, until, entries, tiles })
+    let checkpoints = store.checkpoints(tenant_id, from, until).await?;
+    Ok(Page { from, until, entries, tiles, checkpoints })
 }
 
 /// Looks at entries on a processor of their own, and at the frames that they captured.
@@ -54,12 +57,27 @@ pub(super) async fn look_at(
     let all = move || entries.into_iter().map(|entry| (look(&own, &entry), entry)).collect::<Vec<_>>();
     let looked = tokio::task::spawn_blocking(all).await;
     let looked = looked.map_err(|_| StorageError::Unavailable("the verification was stopped".to_owned()))?;
+    let places: Vec<(StreamId, u64)> =
+        looked.iter().map(|(_, entry)| (entry.header.stream_id.clone(), entry.header.seq)).collect();
+    let filed = store.filed(tenant_id, &places).await?;
     let mut whole = Vec::with_capacity(looked.len());
-    for (looked, entry) in looked {
-        let stands = frame_stands(store, tenant_id, &looked).await?;
-        whole.push((entry, if stands { looked } else { looked.or_fault(Fault::Frame) }));
+    for ((mut looked, entry), filed) in looked.into_iter().zip(filed) {
+        if !is_filed(&entry, &looked, filed.as_ref()) {
+            looked = looked.or_fault(Fault::Filed);
+        }
+        if !frame_stands(store, tenant_id, &looked).await? {
+            looked = looked.or_fault(Fault::Frame);
+        }
+        whole.push((entry, looked));
     }
     Ok(whole)
+}
+
+/// Whether a payload is filed under what it tells. Where it does not hold there is nothing to compare with; where it is
+/// erased, what it was filed under went with it, in the same row.
+fn is_filed(entry: &LogEntry, looked: &Looked, filed: Option<&Filed<String>>) -> bool {
+    let Some(told) = &looked.told else { return true };
+    filed.is_some_and(|filed| filed.as_str() == Filed::of(&entry.header, &told.about))
 }
 
 /// Whether the frame that an entry captured is still what readers are shown.

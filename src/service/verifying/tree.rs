@@ -1,15 +1,16 @@
-//! Verifying the tree: the leaves are the entries, each once, and tiles and root follow from them.
+//! Verifying the tree: the leaves are the entries, each once, tiles and root follow from them, and every checkpoint that was
+//! signed is of the tree as it was at that size.
 
 use super::pages::{Page, TILE};
 use crate::domain::canonical::Digest;
 use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::entry::LogEntry;
-use crate::evidence::tree::{Growing, Tile, TileSet, TreeError, empty_root, leaf_hash, right_edge, root};
-use crate::storage::{StorageError, Store, StoredCheckpoint, TreeHead};
+use crate::evidence::tree::{Growing, Tile, TileId, TileSet, empty_root, leaf_hash, right_edge};
+use crate::storage::{Misplaced, StorageError, Store, StoredCheckpoint, TreeHead};
 
 /// So many faults say enough.
-const MOST: usize = 20;
+pub(super) const MOST: usize = 20;
 
 /// How the tree does not fit the entries.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,15 +28,21 @@ pub enum TreeFault {
         /// The entry's place there.
         seq: u64,
     },
-    /// The stored tiles or the stored root do not follow from the leaves.
+    /// A tile is missing, too short, or does not follow from the leaves: proofs cannot be made.
+    #[error("tile {0} is missing, or does not follow from the leaves")]
+    Tile(TileId),
+    /// The stored root does not follow from the leaves.
     #[error("the stored tree does not follow from its leaves")]
     Root,
-    /// The newest checkpoint is of another tree.
-    #[error("the newest checkpoint is of another tree")]
-    Checkpoint,
+    /// A checkpoint is of another tree, or of another log.
+    #[error("the checkpoint of size {0} is of another tree, or of another log")]
+    Checkpoint(u64),
     /// Entries are neither in the tree nor wait for their place.
     #[error("{0} entries are neither in the tree nor wait for their place")]
     Lost(u64),
+    /// A row of the log's tables does not belong to the others.
+    #[error("{0}")]
+    Misplaced(#[from] Misplaced),
 }
 
 /// What was found of the tree.
@@ -43,6 +50,8 @@ pub enum TreeFault {
 pub struct TreeReport {
     /// Leaves checked.
     pub size: u64,
+    /// Checkpoints checked.
+    pub checkpoints: u64,
     /// Entries that wait for their place.
     pub waiting: u64,
     /// What does not fit; the first few.
@@ -51,24 +60,50 @@ pub struct TreeReport {
 
 /// The tree as it follows from the leaves, a tile at a time: memory does not grow with the log.
 pub(super) struct Derived {
+    tenant_id: TenantId,
     head: Option<TreeHead>,
     size: u64,
     root: Digest,
     edge: Vec<Tile>,
+    /// Tiles above the leaves that are full, and not compared yet.
+    full: Vec<Tile>,
+    checkpoints: u64,
+    /// The newest checkpoint's log.
+    origin: Option<String>,
     faults: Vec<TreeFault>,
+    /// Tiles as they should be, of those that are not stored so.
+    pub(super) wrong: Vec<Tile>,
     /// A leaf is gone: nothing after it can be derived.
     ends: bool,
 }
 
 impl Derived {
     /// Begins with no leaf. What grows beyond the head as it was read is none of its business.
-    pub(super) fn new(head: Option<TreeHead>) -> Self {
-        Self { head, size: 0, root: empty_root(), edge: Vec::new(), faults: Vec::new(), ends: false }
+    pub(super) fn new(tenant_id: &TenantId, head: Option<TreeHead>) -> Self {
+        Self {
+            tenant_id: tenant_id.clone(),
+            head,
+            size: 0,
+            root: empty_root(),
+            edge: Vec::new(),
+            full: Vec::new(),
+            checkpoints: 0,
+            origin: None,
+            faults: Vec::new(),
+            wrong: Vec::new(),
+            ends: false,
+        }
     }
 
     /// The size that will be reached.
     pub(super) fn target(&self) -> u64 {
         self.head.map_or(0, |head| head.size)
+    }
+
+    fn fault(&mut self, fault: TreeFault) {
+        if self.faults.len() < MOST {
+            self.faults.push(fault);
+        }
     }
 
     /// Appends the entries of the next leaves, and compares each with the leaf as it is stored.
@@ -81,89 +116,132 @@ impl Derived {
             while let Some((leaf, entry, _)) = found.next_if(|(leaf, ..)| *leaf < until) {
                 leaves.push((*leaf, entry));
             }
-            if !self.ends && self.faults.len() < MOST {
-                self.append_tile(until, &leaves, stored);
+            if !self.ends {
+                let signed = page.checkpoints.iter().filter(|signed| (from + 1..=until).contains(&signed.size));
+                self.append_tile(until, &leaves, &signed.collect::<Vec<_>>(), stored);
             }
         }
     }
 
-    fn append_tile(&mut self, until: u64, leaves: &[(u64, &LogEntry)], stored: Option<&Tile>) {
+    fn append_tile(
+        &mut self,
+        until: u64,
+        leaves: &[(u64, &LogEntry)],
+        signed: &[&StoredCheckpoint],
+        stored: Option<&Tile>,
+    ) {
         // The edge stays: tiles of higher levels do not change with every step and are needed again.
         let Ok(mut growing) = Growing::new(self.size, self.edge.clone()) else {
             self.ends = true;
-            return self.faults.push(TreeFault::Root);
+            return self.fault(TreeFault::Root);
         };
-        let mut found = leaves.iter().peekable();
+        let (mut found, mut signed) = (leaves.iter().peekable(), signed.iter().peekable());
         for (place, index) in (self.size..until).enumerate() {
             let Some((_, entry)) = found.next_if(|(leaf, _)| *leaf == index) else {
                 self.ends = true;
-                return self.faults.push(TreeFault::Leaf(index));
+                return self.fault(TreeFault::Leaf(index));
             };
             let known = stored.and_then(|tile| tile.hashes().get(place));
             if known.is_some_and(|known| *known != leaf_hash(&entry.entry_hash)) {
                 let header = &entry.header;
                 let stream_id = header.stream_id.clone();
-                self.faults.push(TreeFault::Entry { leaf: index, stream_id, seq: header.seq });
+                self.fault(TreeFault::Entry { leaf: index, stream_id, seq: header.seq });
             }
             growing.push(&entry.entry_hash);
+            if let Some(signed) = signed.next_if(|signed| signed.size == growing.size()) {
+                self.look_at(signed, &growing.root());
+            }
         }
         let grown = growing.finish();
+        for tile in &grown.tiles {
+            if tile.id().level > 0 {
+                self.full.extend(tile.is_full().then(|| tile.clone()));
+            } else if !stored.is_some_and(|stored| stored.hashes().starts_with(tile.hashes())) {
+                let is_short = stored.is_none_or(|stored| stored.hashes().len() < tile.hashes().len());
+                is_short.then(|| self.fault(TreeFault::Tile(tile.id())));
+                self.wrong.push(tile.clone());
+            }
+        }
         let old = std::mem::take(&mut self.edge);
         let tiles: TileSet = old.into_iter().chain(grown.tiles).collect();
         self.edge = right_edge(grown.size).iter().filter_map(|id| tiles.get(*id).cloned()).collect();
         (self.size, self.root) = (grown.size, grown.root);
     }
 
-    /// What was found, once all leaves were appended.
-    pub(super) async fn finish(
-        mut self,
-        store: &dyn Store,
-        tenant_id: &TenantId,
-        checkpoint: Option<&StoredCheckpoint>,
-    ) -> Result<TreeReport, StorageError> {
-        let size = self.target();
-        if self.faults.is_empty() {
-            let follows = self.size == size && self.root == self.head.map_or_else(empty_root, |head| head.root);
-            if !(follows && self.edge_is_stored(store, tenant_id).await?) {
-                self.faults.push(TreeFault::Root);
-            }
-            if !checkpoint_fits(store, tenant_id, checkpoint, size).await? {
-                self.faults.push(TreeFault::Checkpoint);
+    /// Whether a checkpoint tells the root that the tree has at its size, under a name of this tenant's log. Who signed
+    /// it is for those who know the log's key.
+    fn look_at(&mut self, signed: &StoredCheckpoint, root: &Digest) {
+        self.checkpoints += 1;
+        let body = signed.note.split_inclusive("\n\n").next().and_then(|body| body.strip_suffix('\n'));
+        let own = format!("/{}", self.tenant_id);
+        let read = body.and_then(|body| Checkpoint::parse(body).ok()).filter(|read| read.origin().ends_with(&own));
+        match read.filter(|read| read.size() == signed.size && read.root() == *root) {
+            Some(read) => self.origin = Some(read.origin().to_owned()),
+            None => self.fault(TreeFault::Checkpoint(signed.size)),
+        }
+    }
+
+    /// Compares tiles above the leaves with what is stored.
+    pub(super) async fn compare(&mut self, store: &dyn Store) -> Result<(), StorageError> {
+        let tiles = std::mem::take(&mut self.full);
+        self.compare_with(store, tiles).await
+    }
+
+    /// Tiles may have grown since, and begin as they were.
+    async fn compare_with(&mut self, store: &dyn Store, tiles: Vec<Tile>) -> Result<(), StorageError> {
+        let ids: Vec<TileId> = tiles.iter().map(Tile::id).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let stored: TileSet = store.tiles(&self.tenant_id, &ids).await?.into_iter().collect();
+        for tile in tiles {
+            if !stored.get(tile.id()).is_some_and(|now| now.hashes().starts_with(tile.hashes())) {
+                self.fault(TreeFault::Tile(tile.id()));
+                self.wrong.push(tile);
             }
         }
-        let placed = store.placed(tenant_id).await?;
+        Ok(())
+    }
+
+    /// Compares the end, once all leaves were appended. Whether the leaves give the tree that is stored.
+    pub(super) async fn end(&mut self, store: &dyn Store) -> Result<bool, StorageError> {
+        if self.ends {
+            return Ok(false);
+        }
+        let edge = self.edge.iter().filter(|tile| tile.id().level > 0).cloned().collect();
+        self.compare_with(store, edge).await?;
+        let follows = self.size == self.target() && self.root == self.head.map_or_else(empty_root, |head| head.root);
+        if !follows {
+            self.fault(TreeFault::Root);
+        }
+        Ok(follows)
+    }
+
+    /// What was found, once all leaves were appended.
+    pub(super) async fn finish(mut self, store: &dyn Store) -> Result<TreeReport, StorageError> {
+        self.end(store).await?;
+        let limit = u32::try_from(MOST).unwrap_or(u32::MAX);
+        for misplaced in store.misplaced(&self.tenant_id, limit).await? {
+            self.fault(misplaced.into());
+        }
+        if let (Some(origin), Some(tenant)) = (&self.origin, store.tenant(&self.tenant_id).await?)
+            && !origin.ends_with(&format!("/{}/{}", tenant.environment, tenant.tenant_id))
+        {
+            self.fault(TreeFault::Checkpoint(self.head.map_or(0, |head| head.signed)));
+        }
+        let placed = store.placed(&self.tenant_id).await?;
         let lost = placed.entries.saturating_sub(placed.leaves.saturating_add(placed.waiting));
         if lost > 0 {
-            self.faults.push(TreeFault::Lost(lost));
+            self.fault(TreeFault::Lost(lost));
         }
-        Ok(TreeReport { size, waiting: placed.waiting, faults: self.faults })
+        let (size, checkpoints) = (self.target(), self.checkpoints);
+        Ok(TreeReport { size, checkpoints, waiting: placed.waiting, faults: self.faults })
     }
 
-    /// Whether the tiles that the next leaves will be appended to are stored as they follow. They may have grown since.
-    async fn edge_is_stored(&self, store: &dyn Store, tenant_id: &TenantId) -> Result<bool, StorageError> {
-        let stored: TileSet = store.tiles(tenant_id, &right_edge(self.size)).await?.into_iter().collect();
-        let begins = |tile: &Tile| stored.get(tile.id()).is_some_and(|now| now.hashes().starts_with(tile.hashes()));
-        Ok(self.edge.iter().all(begins))
+    /// Whether all checkpoints that were signed are of this tree.
+    pub(super) fn fits_checkpoints(&self) -> bool {
+        !self.faults.iter().any(|fault| matches!(fault, TreeFault::Checkpoint(_)))
     }
-}
-
-/// Whether the newest checkpoint tells the root that a tree of its size has. Who signed it is for those who hold the
-/// key's name.
-async fn checkpoint_fits(
-    store: &dyn Store,
-    tenant_id: &TenantId,
-    newest: Option<&StoredCheckpoint>,
-    size: u64,
-) -> Result<bool, StorageError> {
-    let Some(newest) = newest else { return Ok(true) };
-    let body = newest.note.split_inclusive("\n\n").next().and_then(|body| body.strip_suffix('\n'));
-    let Some(Ok(checkpoint)) = body.map(Checkpoint::parse) else { return Ok(false) };
-    if checkpoint.size() != newest.size || newest.size > size {
-        return Ok(false);
-    }
-    let tiles: TileSet = store.tiles(tenant_id, &right_edge(newest.size)).await?.into_iter().collect();
-    let then: Result<_, TreeError> = root(newest.size, &tiles);
-    Ok(then == Ok(checkpoint.root()))
 }
 
 #[cfg(test)]
@@ -210,13 +288,17 @@ mod tests {
         for size in [1, 256, 257, 65_536, 65_537, 66_300, 131_900] {
             let mut growing = Growing::new(0, Vec::new()).unwrap();
             (0..size).for_each(|leaf| growing.push(&hash(leaf)));
-            let head = TreeHead { size, root: growing.finish().root, signed: 0 };
-            let mut derived = Derived::new(Some(head));
+            let grown = growing.finish();
+            let head = TreeHead { size, root: grown.root, signed: 0 };
+            let tiles: Vec<Tile> = grown.tiles.into_iter().filter(|tile| tile.id().level == 0).collect();
+            let mut derived = Derived::new(&tenant_id, Some(head));
             for from in pages::of(size) {
                 let until = size.min(from + 512);
+                let tiles = tiles.iter().filter(|tile| (from / 256..until.div_ceil(256)).contains(&tile.id().index));
+                let (tiles, checkpoints) = (tiles.cloned().collect(), Vec::new());
                 let of = |leaf| (leaf, LogEntry { entry_hash: hash(leaf), ..entry.clone() }, looked.clone());
                 let entries = (from..until).map(of).collect();
-                derived.append(&Page { from, until, entries, tiles: Vec::new() });
+                derived.append(&Page { from, until, entries, tiles, checkpoints });
             }
             assert_eq!((derived.faults.as_slice(), derived.size), (&[][..], size));
             assert!(derived.root == head.root, "{size}");

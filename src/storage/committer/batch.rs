@@ -7,7 +7,7 @@ use super::queue::Queue;
 use super::work::{Work, want};
 use super::{Busy, Limits, RulesInForce, Submitted, Turnout, Waiting, spaces};
 use crate::domain::id::{ArtifactId, Entropy, TenantId};
-use crate::storage::{Locking, Row, StorageError, Store, Want, rows};
+use crate::storage::{Locking, Row, StorageError, Store, Transaction, Want, rows};
 
 /// How often an operation is left out because another process holds its stream, before it is waited for.
 const PATIENCE: u8 = 8;
@@ -269,6 +269,7 @@ impl Line {
                 |(index, submission): (usize, &&Submitted)| work.decide(index, submission, &rules, entropy.as_mut());
             submissions.iter().enumerate().map(&mut decide).collect::<Result<Outcomes, _>>()?
         };
+        self.account(transaction.as_mut(), &mut work).await?;
         let writes = work.into_writes();
         if writes.is_empty() {
             return Ok(outcomes);
@@ -280,6 +281,19 @@ impl Line {
             Failed::InDoubt(Box::new(Doubt { error, outcomes: outcomes.clone(), wants, receipt }))
         })?;
         Ok(outcomes)
+    }
+}
+
+impl Line {
+    /// Asks, under the locks, which entries tell of what was deleted, and has it written down.
+    async fn account(&self, transaction: &mut dyn Transaction, work: &mut Work) -> Result<(), StorageError> {
+        let deleted: Vec<_> = work.accounts().iter().map(|(space, account)| (space.clone(), account.ids())).collect();
+        for (space, ids) in deleted {
+            let stored = transaction.told_of(&space.0, &ids).await?;
+            let mut entropy = self.entropy.lock().unwrap_or_else(PoisonError::into_inner);
+            work.account(&space, &stored, entropy.as_mut());
+        }
+        Ok(())
     }
 }
 

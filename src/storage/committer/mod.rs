@@ -9,6 +9,7 @@
 //! are decided in the order in which they came. What another process holds is left out of a batch and put back in
 //! front; after a few times it is waited for, and then given up.
 
+mod accounting;
 mod batch;
 mod in_force;
 mod queue;

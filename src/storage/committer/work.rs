@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::accounting::{self, Accounts};
 use super::spaces::{Spaces, stream_of};
 use super::{Committed, Outcome, Submitted, Turnout};
 use crate::domain::canonical::Digest;
 use crate::domain::decide::{Decision, Rules, decide};
-use crate::domain::event::{Evidence, Recorded, StreamKey};
-use crate::domain::id::{Entropy, Ids, PrincipalId, SpaceId, TenantId};
+use crate::domain::event::{About, Evidence, Recorded, StreamKey};
+use crate::domain::id::{Entropy, Ids, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::operation::{Answer, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
@@ -44,6 +45,7 @@ pub(super) struct Work {
     heads: BTreeMap<(TenantId, StreamKey), StreamHead>,
     claims: BTreeMap<(TenantId, Digest), StoredClaim>,
     moved: BTreeSet<(TenantId, StreamKey)>,
+    accounts: Accounts,
     writes: Writes,
 }
 
@@ -77,6 +79,7 @@ impl Work {
             heads: loaded.heads.into_iter().map(|(tenant, key, head)| ((tenant, key), head)).collect(),
             claims: loaded.claims.into_iter().map(|(tenant, key, claim)| ((tenant, key), claim)).collect(),
             moved: BTreeSet::new(),
+            accounts: Accounts::new(),
             writes: Writes::default(),
         }
     }
@@ -114,6 +117,11 @@ impl Work {
                 let (events, result) = self.spaces.decide(world, operation, &rules, now, &mut ids)?;
                 let forgotten = &self.spaces.forgotten(tenant_id, &operation.space_id) - &before;
                 self.forget(tenant_id, &operation.space_id, &forgotten);
+                if !forgotten.is_empty() {
+                    let (policy, space) = (rules.policy.reference(), (tenant_id.clone(), operation.space_id.clone()));
+                    let head = self.heads.get(&(space.0.clone(), StreamKey::FactSpace(space.1.clone())));
+                    accounting::open(&mut self.accounts, space, forgotten, policy, head);
+                }
                 if events.iter().any(|recorded| matches!(recorded.event, SpaceEvent::SpaceErased { .. })) {
                     self.erase(tenant_id, &operation.space_id);
                 }
@@ -156,6 +164,34 @@ impl Work {
             self.moved.insert((tenant_id.clone(), recorded.stream.clone()));
         }
         Ok(())
+    }
+
+    /// What was deleted in this batch, space by space: what told of it is to be accounted for.
+    pub(super) fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// Writes down whose payloads go with what was deleted in a space: those that tell of it, stored or of this batch.
+    pub(super) fn account(
+        &mut self,
+        (tenant_id, space_id): &(TenantId, SpaceId),
+        stored: &[(StreamId, u64)],
+        entropy: &mut dyn Entropy,
+    ) {
+        let stream = StreamKey::FactSpace(space_id.clone());
+        let key = (tenant_id.clone(), stream.clone());
+        let (Some(account), Some(head)) =
+            (self.accounts.get(&(tenant_id.clone(), space_id.clone())), self.heads.get_mut(&key))
+        else {
+            return;
+        };
+        let event = account.event(space_id, &head.stream_id, stored, &self.writes.entries);
+        let at = head.at.unwrap_or(self.now);
+        let mut ids = Ids::new(at, entropy);
+        let about = About { space_id: Some(space_id.clone()), ..About::default() };
+        let recorded = Recorded { stream, about, event };
+        self.writes.entries.push(append(head, tenant_id, &recorded, &account.policy, at, &mut ids));
+        self.moved.insert(key);
     }
 
     /// Takes the rows of fact spaces.

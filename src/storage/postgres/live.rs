@@ -78,7 +78,7 @@ fn reading(table: LiveTable) -> Option<Reading> {
             "contexts",
             "context_id",
             "'conversation_id', t.conversation_id, 'actor_id', t.actor_id, 'status', t.status,
-                'expires_at', t.expires_at, 'updated_at', t.updated_at"
+                'expires_at', t.expires_at, 'updated_at', t.updated_at, 'swept_late', t.sweep_after > t.expires_at"
         ),
         LiveTable::Items => reading!(
             "items",
@@ -102,7 +102,7 @@ fn reading(table: LiveTable) -> Option<Reading> {
             "commands",
             "command_id",
             "'idempotency_key', t.idempotency_key, 'context_id', t.context_id, 'conversation_id', t.conversation_id,
-                'updated_at', t.updated_at"
+                'updated_at', t.updated_at, 'unknown_from', t.unknown_from"
         ),
         LiveTable::CommandAttempts => {
             reading!(
@@ -121,7 +121,7 @@ fn reading(table: LiveTable) -> Option<Reading> {
             "encode(t.message_key, 'hex')",
             "decode(w.id, 'hex')",
             "decode($2::text, 'hex')",
-            "'conversation_id', t.conversation_id, 'keep_until', t.keep_until",
+            "'conversation_id', t.conversation_id, 'keep_until', t.keep_until, 'received_at', t.received_at",
             "t.body"
         ),
         LiveTable::Principals => reading!(
@@ -144,7 +144,8 @@ fn reading(table: LiveTable) -> Option<Reading> {
 
 const RECORDS: &str = "-- postgres: live.records
     SELECT kind || '/' || record_id AS id,
-        json_build_object('at', at, 'live', live, 'label', label, 'key', key, 'successor', successor)::text AS columns, body
+        json_build_object('at', at, 'live', live, 'label', label, 'key', key, 'successor', successor,
+            'ended_at', ended_at)::text AS columns, body
         FROM space_records WHERE tenant_id = $1 AND space_id = $2 AND (kind, record_id) > ($3::text, $4::text)
         ORDER BY kind, record_id LIMIT $5";
 

@@ -5,13 +5,13 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
-use super::rows::{digest, entry, failed, impossible, text};
+use super::rows::{digest, entry, failed, impossible, text, time};
 use super::tree::{size, stored};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::entry::LogEntry;
 use crate::storage::logged::in_order;
-use crate::storage::{LoggedStore, StorageError, StreamEnd};
+use crate::storage::{Filed, LoggedStore, StorageError, StreamEnd, StreamName};
 
 /// A row that was only there to be locked has no id, and names no stream.
 const STREAM: &str = "-- postgres: logged.stream
@@ -30,10 +30,38 @@ const PLACES: &str = "-- postgres: logged.places
     SELECT l.stream_id, l.seq, l.leaf FROM unnest($2::text[], $3::int8[]) AS w (stream_id, seq)
         JOIN log_leaves AS l ON l.tenant_id = $1 AND l.stream_id = w.stream_id AND l.seq = w.seq";
 
+const FILED: &str = "-- postgres: logged.filed
+    SELECT p.stream_id, p.seq, p.at, p.conversation_id, p.context_id, p.command_id, p.correlation_id, p.space_id,
+           p.fact_uid FROM unnest($2::text[], $3::int8[]) AS w (stream_id, seq)
+        JOIN log_payloads AS p ON p.tenant_id = $1 AND p.stream_id = w.stream_id AND p.seq = w.seq";
+
+const NAMES: &str = "-- postgres: logged.names
+    SELECT stream_id, kind, key FROM streams WHERE tenant_id = $1 AND stream_id = ANY($2)";
+
 const END: &str = "-- postgres: logged.end
     SELECT l.seq, e.entry_hash FROM log_leaves AS l
         LEFT JOIN log_entries AS e ON e.tenant_id = l.tenant_id AND e.stream_id = l.stream_id AND e.seq = l.seq
         WHERE l.tenant_id = $1 AND l.stream_id = $2 AND l.leaf < $3 ORDER BY l.seq DESC LIMIT 1";
+
+fn filed(row: &PgRow) -> Result<(String, u64, Filed<String>), StorageError> {
+    let name = |column: &str| row.try_get::<Option<String>, _>(column).map_err(failed);
+    let filed = Filed {
+        at: time(row, "at")?,
+        conversation_id: name("conversation_id")?,
+        context_id: name("context_id")?,
+        command_id: name("command_id")?,
+        correlation_id: name("correlation_id")?,
+        space_id: name("space_id")?,
+        fact_uid: name("fact_uid")?,
+    };
+    Ok((text(row, "stream_id")?, size(row, "seq")?, filed))
+}
+
+fn name(row: &PgRow) -> Result<StreamName, StorageError> {
+    let stream_id = StreamId::parse(&text(row, "stream_id")?);
+    let stream_id = stream_id.ok_or_else(|| impossible("streams", &"an unreadable stream id"))?;
+    Ok(StreamName { stream_id, kind: text(row, "kind")?, key: text(row, "key")? })
+}
 
 fn end(row: &PgRow) -> Result<StreamEnd, StorageError> {
     let there: Option<&[u8]> = row.try_get("entry_hash").map_err(failed)?;
@@ -79,5 +107,23 @@ impl LoggedStore for PostgresStore {
         let tenant = tenant_id.as_str();
         let query = sqlx::query(END).bind(tenant).bind(stream_id.as_str()).bind(stored(size));
         self.rest.rows(tenant, query).await?.first().map(end).transpose()
+    }
+
+    async fn filed(
+        &self,
+        tenant_id: &TenantId,
+        entries: &[(StreamId, u64)],
+    ) -> Result<Vec<Option<Filed<String>>>, StorageError> {
+        let tenant = tenant_id.as_str();
+        let (streams, seqs): (Vec<&str>, Vec<i64>) =
+            entries.iter().map(|(stream, seq)| (stream.as_str(), stored(*seq))).unzip();
+        let rows = self.rest.rows(tenant, sqlx::query(FILED).bind(tenant).bind(streams).bind(seqs)).await?;
+        Ok(in_order(entries, rows.iter().map(filed).collect::<Result<Vec<_>, StorageError>>()?))
+    }
+
+    async fn names(&self, tenant_id: &TenantId, ids: &[StreamId]) -> Result<Vec<StreamName>, StorageError> {
+        let tenant = tenant_id.as_str();
+        let ids: Vec<&str> = ids.iter().map(StreamId::as_str).collect();
+        self.rest.rows(tenant, sqlx::query(NAMES).bind(tenant).bind(ids)).await?.iter().map(name).collect()
     }
 }

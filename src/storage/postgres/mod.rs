@@ -14,6 +14,7 @@ mod live;
 mod load;
 mod lock;
 mod logged;
+mod mending;
 mod policies;
 mod preflight;
 mod read;

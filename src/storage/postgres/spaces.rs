@@ -5,9 +5,9 @@ use sqlx::postgres::PgRow;
 
 use super::columns::{Rows as _, columns};
 use super::json::jsonb;
-use super::rows::{failed, impossible, tenant_id, text};
+use super::rows::{count, failed, impossible, tenant_id, text};
 use super::session::{Query, Session};
-use crate::domain::id::{SpaceId, TenantId};
+use crate::domain::id::{SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
 
@@ -118,6 +118,15 @@ const FORGET: [&str; 3] = [
         WHERE c.tenant_id = w.tenant_id AND c.space_id = w.space_id AND strpos(c.body, w.fact_uid) > 0"
     ),
 ];
+
+/// Which entries tell of facts or readings.
+pub(super) const TOLD_OF: &str = "-- postgres: spaces.told_of
+    SELECT stream_id, seq FROM log_payloads WHERE tenant_id = $1 AND fact_uid = ANY($2) ORDER BY stream_id, seq";
+
+pub(super) fn place(row: &PgRow) -> Result<(StreamId, u64), StorageError> {
+    let stream_id = StreamId::parse(&text(row, "stream_id")?);
+    Ok((stream_id.ok_or_else(|| impossible("log_payloads", &"a foreign stream id"))?, count(row, "seq")?))
+}
 
 const REMOVE: &str = "
     -- postgres: spaces.remove

@@ -166,6 +166,19 @@ impl SubjectStore for PostgresStore {
         self.rest.rows(tenant_id.as_str(), query).await?.first().map(erasure).transpose()
     }
 
+    async fn erasures(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&ErasureId>,
+        limit: u32,
+    ) -> Result<Vec<ErasureRow>, StorageError> {
+        let sql = "-- postgres: subject.erasures
+            SELECT * FROM erasures WHERE tenant_id = $1 AND erasure_id > $2 ORDER BY erasure_id LIMIT $3";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(after.map_or("", ErasureId::as_str));
+        let rows = self.rest.rows(tenant_id.as_str(), query.bind(i64::from(limit))).await?;
+        rows.iter().map(erasure).collect()
+    }
+
     async fn holds(
         &self,
         tenant_id: &TenantId,

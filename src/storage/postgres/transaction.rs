@@ -8,7 +8,7 @@ use super::judge::Judge;
 use super::session::{Desk, Session, WAIT};
 use super::{clock, disposal, load, lock, spaces, subject, write};
 use crate::domain::event::StreamKey;
-use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, TenantId};
+use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::{
@@ -119,6 +119,12 @@ impl Transaction for PostgresTransaction {
     async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
         self.enter(Some(tenant_id)).await?;
         disposal::read_holds(&self.session.rows(disposal::holds(tenant_id)).await?)
+    }
+
+    async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError> {
+        self.enter(Some(tenant_id)).await?;
+        let query = sqlx::query(spaces::TOLD_OF).bind(tenant_id.as_str()).bind(ids);
+        self.session.rows(query).await?.iter().map(spaces::place).collect()
     }
 
     async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {

@@ -21,7 +21,12 @@ const TREE: &str = "-- postgres: tree.tree
     SELECT size, root, signed FROM log_trees WHERE tenant_id = $1";
 
 const WAITING: &str = "-- postgres: tree.waiting
-    SELECT stream_id, seq, entry_hash FROM log_outbox WHERE tenant_id = $1 ORDER BY stream_id, seq LIMIT $2";
+    SELECT o.stream_id, o.seq, o.entry_hash FROM log_outbox AS o
+        JOIN log_entries AS e ON e.tenant_id = o.tenant_id AND e.stream_id = o.stream_id AND e.seq = o.seq
+            AND e.entry_hash = o.entry_hash
+        WHERE o.tenant_id = $1 AND NOT EXISTS (SELECT 1 FROM log_leaves AS l
+            WHERE l.tenant_id = o.tenant_id AND l.stream_id = o.stream_id AND l.seq = o.seq)
+        ORDER BY o.stream_id, o.seq LIMIT $2";
 
 const TILES: &str = "-- postgres: tree.tiles
     SELECT t.level, t.tile, t.hashes FROM unnest($2::int8[], $3::int8[]) AS w (level, tile)
@@ -35,7 +40,7 @@ const BEGIN_TREE: &str = "-- postgres: tree.begin
 const MOVE_TREE: &str = "-- postgres: tree.move
     UPDATE log_trees SET size = $3, root = $4 WHERE tenant_id = $1 AND size = $2 AND $2 > 0::int8";
 
-const WRITE_TILES: &str = "-- postgres: tree.write_tiles
+pub(super) const WRITE_TILES: &str = "-- postgres: tree.write_tiles
     INSERT INTO log_tiles (tenant_id, level, tile, hashes)
     SELECT $1, * FROM unnest($2::int8[], $3::int8[], $4::bytea[])
     ON CONFLICT (tenant_id, level, tile) DO UPDATE SET hashes = excluded.hashes";
@@ -162,15 +167,15 @@ impl TreeStore for PostgresStore {
     async fn checkpoint(&self, tenant_id: &TenantId) -> Result<Option<StoredCheckpoint>, StorageError> {
         let tenant = tenant_id.as_str();
         let rows = self.rest.rows(tenant, sqlx::query(CHECKPOINT).bind(tenant)).await?;
-        let read = |row: &PgRow| {
-            let note = text(row, "note")?;
-            Ok(StoredCheckpoint { size: size(row, "size")?, at: time(row, "at")?, note })
-        };
-        rows.first().map(read).transpose()
+        rows.first().map(checkpoint).transpose()
     }
 }
 
-fn columns(ids: impl Iterator<Item = TileId>) -> (Vec<i64>, Vec<i64>) {
+pub(super) fn checkpoint(row: &PgRow) -> Result<StoredCheckpoint, StorageError> {
+    Ok(StoredCheckpoint { size: size(row, "size")?, at: time(row, "at")?, note: text(row, "note")? })
+}
+
+pub(super) fn columns(ids: impl Iterator<Item = TileId>) -> (Vec<i64>, Vec<i64>) {
     ids.map(|id| (i64::from(id.level), stored(id.index))).unzip()
 }
 

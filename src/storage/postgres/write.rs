@@ -17,12 +17,12 @@ use super::tables::{
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
 use crate::domain::event::LastQuestion;
-use crate::domain::id::{CommandId, ContextId, ConversationId, CorrelationId, SpaceId, TenantId};
+use crate::domain::id::{SpaceId, TenantId};
 use crate::domain::item::{ItemState, PendingItem};
 use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::Appended;
-use crate::storage::{Row, StorageError, StoredClaim, Writes};
+use crate::storage::{Filed, Row, StorageError, StoredClaim, Writes};
 
 /// The rows of a batch, table by table.
 #[derive(Default)]
@@ -294,17 +294,18 @@ impl<'a> Batch<'a> {
             entry.entry_hash.as_bytes(),
         ));
         let Some(body) = &entry.body else { return };
+        let filed = Filed::of(header, about);
         self.payloads.add((
             tenant,
             stream,
             seq,
-            at,
-            about.conversation_id.as_ref().map(ConversationId::as_str),
-            about.context_id.as_ref().map(ContextId::as_str),
-            about.command_id.as_ref().map(CommandId::as_str),
-            about.correlation_id.as_ref().map(CorrelationId::as_str),
-            about.space_id.as_ref().map(SpaceId::as_str),
-            about.of_fact(),
+            filed.at.as_micros(),
+            filed.conversation_id,
+            filed.context_id,
+            filed.command_id,
+            filed.correlation_id,
+            filed.space_id,
+            filed.fact_uid,
             body.salt.as_bytes(),
             &body.payload,
         ));

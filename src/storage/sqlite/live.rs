@@ -79,7 +79,8 @@ fn reading(table: LiveTable) -> Option<Reading> {
             "contexts",
             "context_id",
             "json_object('conversation_id', t.conversation_id, 'actor_id', t.actor_id, 'status', t.status,
-                'expires_at', t.expires_at, 'updated_at', t.updated_at)"
+                'expires_at', t.expires_at, 'updated_at', t.updated_at,
+                'swept_late', json(CASE WHEN t.sweep_after > t.expires_at THEN 'true' ELSE 'false' END))"
         ),
         LiveTable::Items => reading!(
             "items",
@@ -96,7 +97,7 @@ fn reading(table: LiveTable) -> Option<Reading> {
             "commands",
             "command_id",
             "json_object('idempotency_key', t.idempotency_key, 'context_id', t.context_id,
-                'conversation_id', t.conversation_id, 'updated_at', t.updated_at)"
+                'conversation_id', t.conversation_id, 'updated_at', t.updated_at, 'unknown_from', t.unknown_from)"
         ),
         LiveTable::CommandAttempts => reading!(
             "command_attempts",
@@ -111,7 +112,8 @@ fn reading(table: LiveTable) -> Option<Reading> {
             "message_key",
             "lower(hex(t.message_key))",
             "unhex",
-            "json_object('conversation_id', t.conversation_id, 'keep_until', t.keep_until)",
+            "json_object('conversation_id', t.conversation_id, 'keep_until', t.keep_until,
+                'received_at', t.received_at)",
             "t.body"
         ),
         LiveTable::Principals => reading!(
@@ -135,7 +137,7 @@ fn reading(table: LiveTable) -> Option<Reading> {
 const RECORDS: &str = "-- sqlite: live.records
     SELECT kind || '/' || record_id AS id,
         json_object('at', at, 'live', json(CASE live WHEN 1 THEN 'true' ELSE 'false' END), 'label', label, 'key', key,
-            'successor', successor) AS columns, body
+            'successor', successor, 'ended_at', ended_at) AS columns, body
         FROM space_records WHERE tenant_id = ?1 AND space_id = ?2 AND (kind, record_id) > (?3, ?4)
         ORDER BY kind, record_id LIMIT ?5";
 

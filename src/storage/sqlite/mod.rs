@@ -6,6 +6,7 @@ mod disposal;
 mod live;
 mod load;
 mod logged;
+mod mending;
 mod policies;
 mod read;
 mod retention;
@@ -165,6 +166,10 @@ impl Transaction for SqliteTransaction {
 
     async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
         disposal::held(&mut *self.inner, tenant_id).await
+    }
+
+    async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError> {
+        spaces::told_of(&mut self.inner, tenant_id, ids).await
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use sqlx::{Row as _, SqliteConnection};
 
-use super::rows::{Rows, impossible, tenant_id, text, unavailable};
-use crate::domain::id::{SpaceId, TenantId};
+use super::rows::{Rows, count, impossible, tenant_id, text, unavailable};
+use crate::domain::id::{SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
 
@@ -86,6 +86,11 @@ const FORGET: [&str; 3] = [
         WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))
         AND EXISTS (SELECT 1 FROM json_each(?1) WHERE instr(claims.body, value->>2) > 0)",
 ];
+
+const TOLD_OF: &str = "
+    -- sqlite: spaces.told_of
+    SELECT p.stream_id, p.seq FROM json_each(?2) AS w
+        CROSS JOIN log_payloads AS p ON p.tenant_id = ?1 AND p.fact_uid = w.value ORDER BY p.stream_id, p.seq";
 
 const REMOVE: &str = "
     -- sqlite: spaces.remove
@@ -173,6 +178,25 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
         )
     });
     change(connection, WRITE, rows).await
+}
+
+/// Which entries tell of facts or readings.
+pub(super) async fn told_of(
+    connection: &mut SqliteConnection,
+    tenant_id: &TenantId,
+    ids: &[String],
+) -> Result<Vec<(StreamId, u64)>, StorageError> {
+    let mut wanted = Rows::default();
+    for id in ids {
+        wanted.add(id);
+    }
+    let rows = sqlx::query(TOLD_OF).bind(tenant_id.as_str()).bind(wanted.into_array());
+    let rows = rows.fetch_all(connection).await.map_err(unavailable)?;
+    let place = |row| {
+        let stream_id = StreamId::parse(&text(row, "stream_id")?);
+        Ok((stream_id.ok_or_else(|| impossible("log_payloads", &"a foreign stream id"))?, count(row, "seq")?))
+    };
+    rows.iter().map(place).collect()
 }
 
 async fn change<T: Serialize>(

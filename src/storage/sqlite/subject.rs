@@ -173,6 +173,19 @@ impl SubjectStore for SqliteStore {
         query.fetch_optional(&self.readers).await.map_err(unavailable)?.as_ref().map(erasure).transpose()
     }
 
+    async fn erasures(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&ErasureId>,
+        limit: u32,
+    ) -> Result<Vec<ErasureRow>, StorageError> {
+        let sql = "-- sqlite: subject.erasures
+            SELECT * FROM erasures WHERE tenant_id = ? AND erasure_id > ? ORDER BY erasure_id LIMIT ?";
+        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(after.map_or("", ErasureId::as_str));
+        let rows = query.bind(i64::from(limit)).fetch_all(&self.readers).await.map_err(unavailable)?;
+        rows.iter().map(erasure).collect()
+    }
+
     async fn holds(
         &self,
         tenant_id: &TenantId,

@@ -20,7 +20,12 @@ const TREE: &str = "-- sqlite: tree.tree
     SELECT size, root, signed FROM log_trees WHERE tenant_id = ?";
 
 const WAITING: &str = "-- sqlite: tree.waiting
-    SELECT stream_id, seq, entry_hash FROM log_outbox WHERE tenant_id = ? ORDER BY stream_id, seq LIMIT ?";
+    SELECT o.stream_id, o.seq, o.entry_hash FROM log_outbox AS o
+        CROSS JOIN log_entries AS e ON e.tenant_id = o.tenant_id AND e.stream_id = o.stream_id AND e.seq = o.seq
+            AND e.entry_hash = o.entry_hash
+        WHERE o.tenant_id = ? AND NOT EXISTS (SELECT 1 FROM log_leaves AS l
+            WHERE l.tenant_id = o.tenant_id AND l.stream_id = o.stream_id AND l.seq = o.seq)
+        ORDER BY o.stream_id, o.seq LIMIT ?";
 
 const TILES: &str = "-- sqlite: tree.tiles
     SELECT t.level, t.tile, t.hashes FROM json_each(?2) AS w
@@ -33,7 +38,7 @@ const BEGIN_TREE: &str = "-- sqlite: tree.begin
 const MOVE_TREE: &str = "-- sqlite: tree.move
     UPDATE log_trees SET size = ?3, root = ?4 WHERE tenant_id = ?1 AND size = ?2 AND ?2 > 0";
 
-const WRITE_TILES: &str = "-- sqlite: tree.write_tiles
+pub(super) const WRITE_TILES: &str = "-- sqlite: tree.write_tiles
     INSERT INTO log_tiles (tenant_id, level, tile, hashes)
     SELECT ?1, value->>0, value->>1, unhex(value->>2) FROM json_each(?2) WHERE true
     ON CONFLICT (tenant_id, level, tile) DO UPDATE SET hashes = excluded.hashes";
@@ -171,12 +176,12 @@ impl TreeStore for SqliteStore {
     async fn checkpoint(&self, tenant_id: &TenantId) -> Result<Option<StoredCheckpoint>, StorageError> {
         let query = sqlx::query(CHECKPOINT).bind(tenant_id.as_str());
         let row = query.fetch_optional(&self.readers).await.map_err(unavailable)?;
-        row.map(|row| {
-            let note = text(&row, "note")?;
-            Ok(StoredCheckpoint { size: size(&row, "size")?, at: time(&row, "at")?, note })
-        })
-        .transpose()
+        row.as_ref().map(checkpoint).transpose()
     }
+}
+
+pub(super) fn checkpoint(row: &SqliteRow) -> Result<StoredCheckpoint, StorageError> {
+    Ok(StoredCheckpoint { size: size(row, "size")?, at: time(row, "at")?, note: text(row, "note")? })
 }
 
 fn waiting(row: &SqliteRow) -> Result<Waiting, StorageError> {

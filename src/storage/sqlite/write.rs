@@ -12,7 +12,7 @@ use crate::domain::item::{ItemState, PendingItem};
 use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::Appended;
-use crate::storage::{Row, StorageError, Writes};
+use crate::storage::{Filed, Row, StorageError, Writes};
 
 const STREAMS: &str = "
     -- sqlite: write.streams
@@ -371,17 +371,18 @@ fn add_entry(values: &mut Values, Appended { entry, about }: &Appended) {
     values.add(LOG_ENTRIES, &row);
     values.add(LOG_OUTBOX, &(&header.tenant_id, &header.stream_id, header.seq, &entry.entry_hash));
     let Some(body) = &entry.body else { return };
+    let filed = Filed::of(header, about);
     let row = (
         &header.tenant_id,
         &header.stream_id,
         header.seq,
-        header.at.as_micros(),
-        &about.conversation_id,
-        &about.context_id,
-        &about.command_id,
-        &about.correlation_id,
-        &about.space_id,
-        about.of_fact(),
+        filed.at.as_micros(),
+        filed.conversation_id,
+        filed.context_id,
+        filed.command_id,
+        filed.correlation_id,
+        filed.space_id,
+        filed.fact_uid,
         &body.salt,
         &body.payload,
     );

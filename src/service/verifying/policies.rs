@@ -1,0 +1,46 @@
+//! Published policies against themselves: their hash, which evidence names packs under, follows from their files.
+
+use super::super::policies::packs_of;
+use super::RowFault;
+use crate::packs::{PackSource, set_hash};
+use crate::storage::{PolicySet, StorageError, Store};
+
+/// Versions read at once.
+const PAGE: u32 = 100;
+
+/// Checks every version that was ever published: none is missing between the first and the newest, and each is what its hash
+/// says. That none was taken from the end nobody can tell.
+pub async fn verify_policies(store: &dyn Store) -> Result<Vec<RowFault>, StorageError> {
+    let newest = store.policies_version().await?;
+    let (mut faults, mut before) = (Vec::new(), None);
+    let mut expected = newest;
+    loop {
+        let versions = store.policy_versions(before, PAGE).await?;
+        let Some(last) = versions.last() else { break };
+        before = Some(last.version);
+        for version in versions {
+            while expected > version.version {
+                faults.push(RowFault::Policies(expected));
+                expected -= 1;
+            }
+            expected = version.version.saturating_sub(1);
+            let set = store.policy_set(version.version).await?;
+            let fits = match set {
+                None => version.hash.is_none() && version.packs.is_empty(),
+                Some(set) => is_whole(&set),
+            };
+            if !fits {
+                faults.push(RowFault::Policies(version.version));
+            }
+        }
+    }
+    faults.extend((1..=expected).map(RowFault::Policies));
+    Ok(faults)
+}
+
+/// Whether a set's hash is that of its files, and its list names the packs in them.
+fn is_whole(set: &PolicySet) -> bool {
+    let is_hashed = set_hash(&set.files).is_ok_and(|hash| hash == set.hash);
+    is_hashed
+        && PackSource::Published(set.files.clone()).load().is_ok_and(|rules| packs_of(&rules).eq(set.packs.iter()))
+}

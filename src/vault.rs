@@ -73,6 +73,17 @@ fn create_private(path: &Path) -> std::io::Result<File> {
 }
 
 #[cfg(unix)]
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)
+}
+
+#[cfg(unix)]
 fn is_readable_by_others(path: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::PermissionsExt as _;
     Ok(std::fs::metadata(path)?.permissions().mode() & 0o077 != 0)
@@ -96,9 +107,9 @@ pub struct FileGuard {
 }
 
 impl FileGuard {
-    /// Opens the folder, and makes it if it is missing.
+    /// Opens the folder, and makes it if it is missing, for its owner alone.
     pub fn open(folder: PathBuf) -> Result<Self, GuardError> {
-        std::fs::create_dir_all(&folder).map_err(failed)?;
+        make_private(&folder).map_err(failed)?;
         Ok(Self { folder })
     }
 

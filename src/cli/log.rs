@@ -10,18 +10,27 @@ use crate::storage::Store;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{FileGuard, seeds_from, seeds_of};
 
-/// Opens the log. A key that is missing is made; a key or a guard that cannot be used stops the start.
-pub(super) fn open(settings: &Settings, serve: &ServeSettings, store: Arc<dyn Store>) -> Result<Transparency, Failure> {
-    let beside = |ending: &str| match &settings.database {
+/// A file or folder beside a database file.
+fn beside(settings: &Settings, ending: &str) -> Option<PathBuf> {
+    match &settings.database {
         DatabaseUrl::Sqlite(path) => Some(path.with_extension(ending)),
         DatabaseUrl::Postgres(_) => None,
-    };
-    let key = serve.signing_key.clone().or_else(|| beside("signing-key"));
+    }
+}
+
+/// The folder that remembers what was signed last, if there is one.
+pub(super) fn guard_folder(settings: &Settings, serve: &ServeSettings) -> Option<PathBuf> {
+    serve.log_guard.clone().or_else(|| beside(settings, "guard"))
+}
+
+/// Opens the log. A key that is missing is made; a key or a guard that cannot be used stops the start.
+pub(super) fn open(settings: &Settings, serve: &ServeSettings, store: Arc<dyn Store>) -> Result<Transparency, Failure> {
+    let key = serve.signing_key.clone().or_else(|| beside(settings, "signing-key"));
     let signer = seeds(serve, key.as_deref())?.map(|seeds| Signer::new(serve.log_name.clone(), seeds));
     if signer.is_none() {
         tracing::warn!("no checkpoints of the evidence log are signed: name a file with --signing-key");
     }
-    let guard = guard(serve.log_guard.clone().or_else(|| beside("guard")))?;
+    let guard = guard(guard_folder(settings, serve))?;
     Ok(Transparency::new(store, Arc::new(SystemClock), signer, guard))
 }
 

@@ -16,6 +16,7 @@ pub mod spaces;
 mod sweeping;
 pub mod transparency;
 mod verifying;
+pub mod vigil;
 pub mod wording;
 
 use std::collections::BTreeSet;
@@ -31,6 +32,7 @@ pub use policies::{
 pub use reading::{ContextView, ItemView};
 pub use replaying::{Difference, How, Progress, ReplayReport, covered, replay_tenant};
 pub use verifying::{BundleCheck, TenantReport, TreeFault, TreeReport, check_checkpoint, verify_tenant};
+use vigil::Clocks;
 
 use self::transparency::Transparency;
 use crate::domain::canonical::{Digest, Purpose, keyed};
@@ -194,6 +196,7 @@ pub struct Service {
     entropy: Arc<Mutex<Box<dyn Entropy>>>,
     permissions: Arc<dyn spaces::Permissions>,
     log: Arc<Transparency>,
+    clocks: Clocks,
     /// Whose turn it is to erase.
     erasing: Arc<tokio::sync::Mutex<()>>,
 }
@@ -219,8 +222,8 @@ impl Service {
         let permissions = Arc::new(spaces::OverHttp::new());
         let unsigned = Transparency::new(Arc::clone(&store), Arc::clone(&clock), None, Arc::new(transparency::NoGuard));
         let log = Arc::new(unsigned);
-        let erasing = Arc::default();
-        Self { store, committer, rules, policies, clock, credentials, entropy, permissions, log, erasing }
+        let (erasing, clocks) = (Arc::default(), Clocks::default());
+        Self { store, committer, rules, policies, clock, credentials, entropy, permissions, log, clocks, erasing }
     }
 
     /// With this transparency log instead of one that signs nothing.
@@ -329,6 +332,12 @@ impl Service {
     #[must_use]
     pub fn write_health(&self) -> WriteHealth {
         self.committer.health()
+    }
+
+    /// How long the oldest of the commits that are under way has been so.
+    #[must_use]
+    pub fn oldest_commit(&self) -> Option<std::time::Duration> {
+        self.committer.oldest_commit()
     }
 
     /// How many operations wait.

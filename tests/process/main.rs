@@ -26,6 +26,8 @@ mod postgres;
 mod replay;
 mod server;
 mod sharing;
+mod silence;
+mod sole;
 mod standby;
 mod stopping;
 mod talk;

@@ -6,6 +6,7 @@ mod columns;
 mod control;
 mod disposal;
 mod fence;
+mod heartbeat;
 mod identity;
 mod json;
 mod live;
@@ -75,6 +76,7 @@ pub struct PostgresStore {
     rest: Desk,
     at_once: u32,
     clock: Option<Arc<dyn Clock>>,
+    heartbeat: heartbeat::Heartbeat,
 }
 
 impl std::fmt::Debug for PostgresStore {
@@ -92,7 +94,14 @@ impl PostgresStore {
         schema::bring_up_to_date(&mut connection, settings.migrate).await?;
         fence::check(&mut connection, settings.row_security).await?;
         connection.close().await.map_err(failed)?;
-        let desk = |pool: PgPool| Desk { pool, named: !settings.pooler, fenced: settings.row_security };
+        let heartbeat = heartbeat::Heartbeat::new(options.clone());
+        let silence = heartbeat.listen();
+        let desk = |pool: PgPool| Desk {
+            pool,
+            named: !settings.pooler,
+            fenced: settings.row_security,
+            silence: silence.clone(),
+        };
         // Without limits of age the driver starts no task that looks for old connections: that task can spin for ever when
         // a connection is returned while it counts (sqlx issue 3645). A connection that broke is found when it is used.
         let pool = |most: u32| {
@@ -106,7 +115,8 @@ impl PostgresStore {
         // Better no start than a server that finds out with its first message that it cannot write.
         drop(writers.acquire().await.map_err(failed)?);
         let readers = pool(settings.readers).connect_lazy_with(options);
-        Ok(Self { writers: desk(writers), rest: desk(readers), at_once, clock: settings.clock.clone() })
+        let clock = settings.clock.clone();
+        Ok(Self { writers: desk(writers), rest: desk(readers), at_once, clock, heartbeat })
     }
 
     /// Brings the schema up to date and does nothing else.

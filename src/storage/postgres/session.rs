@@ -10,14 +10,15 @@ use sqlx::{AssertSqlSafe, PgPool, Postgres};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use super::heartbeat::Silence;
 use super::rows::failed;
 use crate::storage::StorageError;
 
 /// A statement with its values.
 pub(super) type Query<'q> = SqlxQuery<'q, Postgres, PgArguments>;
 
-/// How long an answer is waited for: longer than the server itself allows a statement, so that only a server or a
-/// network that has gone silent is given up on.
+/// How long an answer is waited for: longer than the server itself allows a statement. That the whole database has gone
+/// silent shows earlier, see [`super::heartbeat`].
 const ANSWER: Duration = Duration::from_secs(15);
 /// How long a rollback may take before the connection is closed instead.
 const ROLLBACK: Duration = Duration::from_secs(2);
@@ -69,6 +70,8 @@ pub(super) const EVERYBODY: &str = "*";
 /// A connection out of a pool.
 pub(super) struct Session {
     connection: Option<PoolConnection<Postgres>>,
+    /// Ends every wait when the database is lost.
+    silence: Silence,
     /// Whether statements keep their names on the connection, to be planned once.
     named: bool,
     /// Whether a transaction is open.
@@ -78,36 +81,41 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) async fn open(pool: &PgPool, named: bool) -> Result<Self, StorageError> {
-        let connection = pool.acquire().await.map_err(failed)?;
-        Ok(Self { connection: Some(connection), named, open: false, cut: false })
+    async fn open(desk: &Desk) -> Result<Self, StorageError> {
+        let silence = desk.silence.clone();
+        let connection = silence.clone().or(desk.pool.acquire()).await?.map_err(failed)?;
+        Ok(Self { connection: Some(connection), silence, named: desk.named, open: false, cut: false })
     }
 
     /// The rows that a statement returns.
     pub(super) async fn rows(&mut self, query: Query<'_>) -> Result<Vec<PgRow>, StorageError> {
         let query = query.persistent(self.named);
-        let answer = timeout(ANSWER, query.fetch_all(&mut **self.ask()?)).await;
+        let silence = self.silence.clone();
+        let answer = silence.or(timeout(ANSWER, query.fetch_all(&mut **self.ask()?))).await?;
         self.settle(answer)
     }
 
     /// The one row that a statement returns.
     pub(super) async fn one(&mut self, query: Query<'_>) -> Result<PgRow, StorageError> {
         let query = query.persistent(self.named);
-        let answer = timeout(ANSWER, query.fetch_one(&mut **self.ask()?)).await;
+        let silence = self.silence.clone();
+        let answer = silence.or(timeout(ANSWER, query.fetch_one(&mut **self.ask()?))).await?;
         self.settle(answer)
     }
 
     /// How many rows a statement changed.
     pub(super) async fn count(&mut self, query: Query<'_>) -> Result<u64, StorageError> {
         let query = query.persistent(self.named);
-        let answer = timeout(ANSWER, query.execute(&mut **self.ask()?)).await;
+        let silence = self.silence.clone();
+        let answer = silence.or(timeout(ANSWER, query.execute(&mut **self.ask()?))).await?;
         self.settle(answer).map(|done| done.rows_affected())
     }
 
     /// Statements without values, in one round trip.
     async fn simple(&mut self, sql: impl Into<Cow<'static, str>>) -> Result<(), StorageError> {
         let sql = AssertSqlSafe(sql.into().into_owned());
-        let answer = timeout(ANSWER, sqlx::raw_sql(sql).execute(&mut **self.ask()?)).await;
+        let silence = self.silence.clone();
+        let answer = silence.or(timeout(ANSWER, sqlx::raw_sql(sql).execute(&mut **self.ask()?))).await?;
         self.settle(answer).map(drop)
     }
 
@@ -187,6 +195,8 @@ pub(super) struct Desk {
     pub(super) named: bool,
     /// Whether the database keeps tenants apart by itself and has to be told for whom it is asked.
     pub(super) fenced: bool,
+    /// Tells when the database is lost.
+    pub(super) silence: Silence,
 }
 
 impl Desk {
@@ -197,7 +207,7 @@ impl Desk {
     }
 
     async fn start(&self, tenant: &str, begin: &'static str) -> Result<Session, StorageError> {
-        let mut session = Session::open(&self.pool, self.named).await?;
+        let mut session = Session::open(self).await?;
         if self.wrapped() {
             session.begin(begin).await?;
         }
@@ -213,7 +223,7 @@ impl Desk {
 
     /// Begins a transaction of the write path.
     pub(super) async fn begin(&self) -> Result<Session, NotBegun> {
-        let opened = Session::open(&self.pool, self.named).await;
+        let opened = Session::open(self).await;
         let mut session = opened.map_err(|error| NotBegun { error, stale: false })?;
         let begun = if self.named { session.begin(BEGIN).await } else { session.begin(begin_with_rules()).await };
         match begun {
@@ -240,7 +250,7 @@ impl Desk {
 
     /// A transaction for a few statements of the house's own.
     pub(super) async fn small_transaction(&self) -> Result<Session, StorageError> {
-        let mut session = Session::open(&self.pool, self.named).await?;
+        let mut session = Session::open(self).await?;
         session.begin(BEGIN_SMALL).await?;
         if self.fenced {
             session.enter(EVERYBODY).await?;

@@ -14,6 +14,7 @@ mod policy;
 mod purge;
 mod replay;
 mod serve;
+mod sole;
 mod speaking;
 mod verify;
 

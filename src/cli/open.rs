@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use tokio::task::JoinHandle;
 
 use super::Failure;
+use super::sole::Sole;
 use crate::config::{DatabaseUrl, PostgresUrl, Settings, state_folder};
 use crate::domain::policy::PolicyError;
 use crate::domain::rulebook::Rulebook;
@@ -73,11 +74,23 @@ fn timelines(memory: Option<&Path>) -> Option<Arc<dyn Timelines>> {
     opened.ok().map(|opened| Arc::new(opened) as Arc<dyn Timelines>)
 }
 
-async fn file(path: &Path) -> Result<Arc<dyn Store>, Failure> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::new(format!("the folder {} cannot be created: {error}", folder.display())))?;
+/// The right to be the one server on a database file. The folder is created if it is missing.
+pub(super) fn sole(settings: &Settings) -> Result<Sole, Failure> {
+    if let DatabaseUrl::Sqlite(path) = &settings.database {
+        make_folder(path)?;
+        keep_private(path)?;
     }
+    Sole::server(settings)
+}
+
+fn make_folder(path: &Path) -> Result<(), Failure> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::new(format!("the folder {} cannot be created: {error}", folder.display())))
+}
+
+async fn file(path: &Path) -> Result<Arc<dyn Store>, Failure> {
+    make_folder(path)?;
     keep_private(path)?;
     let opened = SqliteStore::open(path, Arc::new(SystemClock)).await;
     let store = opened.map_err(|error| Failure::new(format!("{} cannot be opened: {error}", path.display())))?;
@@ -154,7 +167,8 @@ impl House {
     /// What enforces the periods of the rules in force.
     pub(super) fn retention(&self) -> Retention {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Retention::new(Arc::clone(&self.store), self.rules.clone(), clock, Box::new(SystemEntropy))
+        let retention = Retention::new(Arc::clone(&self.store), self.rules.clone(), clock, Box::new(SystemEntropy));
+        retention.watched(self.service.clocks().clone())
     }
 
     /// Takes no more work, finishes what was accepted, and closes the database.

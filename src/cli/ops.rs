@@ -66,6 +66,8 @@ fn look(service: &Service) {
     let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     metrics::gauge!("cscp_queued_operations").set(count(service.queued()));
     metrics::gauge!("cscp_writable").set(f64::from(u8::from(service.write_health() == WriteHealth::Ok)));
+    let oldest = service.oldest_commit().unwrap_or_default();
+    metrics::gauge!("cscp_oldest_commit_seconds").set(oldest.as_secs_f64());
     crate::telemetry::look_at_process();
 }
 

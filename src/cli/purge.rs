@@ -26,6 +26,9 @@ pub(crate) struct PurgeArguments {
     /// Change nothing; only say what would go
     #[arg(long)]
     dry_run: bool,
+    /// Erase although the clock shows a time long after a server last recorded that it lived
+    #[arg(long)]
+    the_clock_is_right: bool,
     /// Only this tenant's records
     #[arg(long)]
     tenant: Option<String>,
@@ -50,6 +53,9 @@ pub(super) async fn run(settings: &Settings, arguments: &PurgeArguments) -> Resu
     let retention = Retention::new(Arc::clone(&store), rules, Arc::new(SystemClock), Box::new(SystemEntropy));
     let mode = if arguments.dry_run { Mode::Dry } else { Mode::Live };
     let tenants = tenants(store.as_ref(), arguments).await?;
+    if mode == Mode::Live {
+        believe_the_clock(&retention, arguments.the_clock_is_right).await?;
+    }
     let done = go_through(&retention, tenants, mode).await;
     store.close().await;
     let done = done?;
@@ -62,6 +68,17 @@ pub(super) async fn run(settings: &Settings, arguments: &PurgeArguments) -> Resu
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a wrong clock takes for old is gone for ever, so the clock has to show a time that follows what is known.
+async fn believe_the_clock(retention: &Retention, it_is_right: bool) -> Result<(), Failure> {
+    match retention.proven().await? {
+        Err(why) if !it_is_right => Err(Failure::new(format!(
+            "nothing is erased: {why}. Set the clock right; if it is right, and all servers were away for more than 7 days, \
+             say so with --the-clock-is-right"
+        ))),
+        _ => Ok(retention.vouch().await?),
+    }
 }
 
 async fn tenants(store: &dyn Store, arguments: &PurgeArguments) -> Result<Vec<Tenant>, Failure> {

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::ops::Ops;
-use super::{Failure, first_run, log, open};
+use super::{Failure, first_run, log, open, sole};
 use crate::config::{ServeSettings, Settings};
 use crate::http::{HttpConfig, ListenLimits, listen, router};
 use crate::storage::Store;
@@ -24,6 +24,7 @@ const WATCH: Duration = Duration::from_secs(1);
 /// Runs until SIGINT or SIGTERM, then finishes what was accepted.
 pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<ExitCode, Failure> {
     let folder = open::folder(settings)?;
+    let sole = open::sole(settings)?;
     let store = open::store_remembered_in(settings, serve.log_guard.as_deref()).await?;
     let listener = bind(serve.listen).await?;
     let address = listener.local_addr().map_err(Failure::new)?;
@@ -36,6 +37,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         None => open::published(&store).await?,
     };
     let log = Arc::new(log::open(settings, serve, Arc::clone(&store))?);
+    sole::warn_of_others(settings, serve.log_guard.as_deref());
     log::compare(&log).await?;
     let mut house = open::house(store, rules);
     house.service = house.service.told_by(policies.status()).logging_to(Arc::clone(&log));
@@ -54,11 +56,17 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         stop.send_replace(true);
     });
     let ops = ops.map(|ops| ops.serve(house.service.clone(), until(stopped.clone())));
+    let mut vigil = house.service.vigil();
+    // Nothing is erased before the clock was looked at once.
+    if let Err(error) = vigil.look().await {
+        tracing::warn!(storage.reason = %error, "the database was asked in vain");
+    }
+    let watching = tokio::spawn(vigil.keep_until(until(stopped.clone())));
     let sweeper = tokio::spawn(house.service.clone().sweep_until(until(stopped.clone())));
     let holder = house.service.fresh_secret().to_hex();
-    let (sequencing, watching) = (until(stopped.clone()), until(stopped.clone()));
+    let (sequencing, comparing) = (until(stopped.clone()), until(stopped.clone()));
     let sequencer = tokio::spawn(async move {
-        tokio::join!(log.sequence_until(&holder, sequencing), log.watch_until(watching));
+        tokio::join!(log.sequence_until(&holder, sequencing), log.watch_until(comparing));
     });
     let retention = house.retention();
     let (holder, erasing) = (house.service.fresh_secret().to_hex(), until(stopped.clone()));
@@ -73,11 +81,13 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     sweeper.await.map_err(|error| Failure::new(format!("the sweeper ended badly: {error}")))?;
     sequencer.await.map_err(|error| Failure::new(format!("the sequencer ended badly: {error}")))?;
     eraser.await.map_err(|error| Failure::new(format!("retention ended badly: {error}")))?;
+    watching.await.map_err(|error| Failure::new(format!("watching the clocks ended badly: {error}")))?;
     following.await.map_err(|error| Failure::new(format!("following the policies ended badly: {error}")))?;
     house.close().await?;
     if let Some(ops) = ops {
         ops.abort();
     }
+    drop(sole);
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }

@@ -17,6 +17,7 @@ pub mod spaces;
 mod sweeping;
 pub mod transparency;
 mod verifying;
+pub mod vigil;
 pub mod wording;
 
 use std::collections::BTreeSet;
@@ -36,6 +37,7 @@ pub use verifying::{
     BundleCheck, RebuildRefusal, Rebuilding, RowFault, TenantReport, TreeFault, TreeReport, check_checkpoint,
     rebuild_tree, verify_policies, verify_signed, verify_tenant,
 };
+use vigil::Clocks;
 
 use self::transparency::Transparency;
 use crate::domain::canonical::{Digest, Purpose, keyed};
@@ -214,6 +216,7 @@ pub struct Service {
     entropy: Arc<Mutex<Box<dyn Entropy>>>,
     permissions: Arc<dyn spaces::Permissions>,
     log: Arc<Transparency>,
+    clocks: Clocks,
     /// Whose turn it is to erase.
     erasing: Arc<tokio::sync::Mutex<()>>,
 }
@@ -239,8 +242,8 @@ impl Service {
         let permissions = Arc::new(spaces::OverHttp::new());
         let unsigned = Transparency::new(Arc::clone(&store), Arc::clone(&clock), None, Arc::new(transparency::NoGuard));
         let log = Arc::new(unsigned);
-        let erasing = Arc::default();
-        Self { store, committer, rules, policies, clock, credentials, entropy, permissions, log, erasing }
+        let (erasing, clocks) = (Arc::default(), Clocks::default());
+        Self { store, committer, rules, policies, clock, credentials, entropy, permissions, log, clocks, erasing }
     }
 
     /// With this transparency log instead of one that signs nothing.
@@ -349,6 +352,12 @@ impl Service {
     #[must_use]
     pub fn write_health(&self) -> WriteHealth {
         self.committer.health()
+    }
+
+    /// How long the oldest of the commits that are under way has been so.
+    #[must_use]
+    pub fn oldest_commit(&self) -> Option<std::time::Duration> {
+        self.committer.oldest_commit()
     }
 
     /// How many operations wait.

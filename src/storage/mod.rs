@@ -3,6 +3,7 @@
 //! Writing goes through [`committer::Committer`]: it opens a [`Transaction`], which locks and loads, reads the clock
 //! and writes once. Reading goes through [`Store`]; nothing that was read there decides anything.
 
+mod alive;
 pub mod committer;
 mod disposal;
 mod error;
@@ -25,6 +26,7 @@ mod tree;
 
 use async_trait::async_trait;
 
+pub use alive::AliveStore;
 pub use disposal::{Counts, Disposal, DisposalStore, Disposing, HoldSet, count_kinds};
 pub use error::StorageError;
 pub use kin::{Kin, MAX_KIN};
@@ -66,7 +68,7 @@ const LEASES_AHEAD: u32 = 2;
 /// A database. Object-safe, so that the house is built once for all of them.
 #[async_trait]
 pub trait Store:
-    TreeStore + LoggedStore + MendingStore + LiveStore + DisposalStore + AgedRecords + SubjectStore
+    TreeStore + LoggedStore + MendingStore + LiveStore + DisposalStore + AgedRecords + SubjectStore + AliveStore
 {
     /// Opens a transaction that will lock, load and write.
     async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError>;

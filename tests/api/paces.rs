@@ -49,3 +49,38 @@ async fn a_body_that_does_not_arrive_is_given_up() {
     line.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("\"code\":\"body_timeout\""), "{answer}");
 }
+
+#[tokio::test]
+async fn bodies_that_do_not_end_take_the_share_of_their_key_and_nobody_elses() {
+    let config = HttpConfig { body_memory: 1 << 20, body_waiting: Duration::ZERO, ..HttpConfig::default() };
+    let house = House::under(&PackSource::Shipped, Limits::default(), config).await;
+    let (loud, other) = (house.handler("a").await, house.handler("a").await);
+    let half = |key: &str| {
+        let head = format!(
+            "POST /v1/messages/batch HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n\
+             content-type: application/json\r\ncontent-length: 900000\r\n\r\n"
+        );
+        [head.into_bytes(), vec![b' '; 200_000]].concat()
+    };
+    let mut line = tokio::net::TcpStream::connect(loud.base.trim_start_matches("http://")).await.unwrap();
+    line.write_all(&half(loud.key.as_ref().unwrap())).await.unwrap();
+    let large = |text: usize| {
+        let mut message = house.message("talk", "oi");
+        message["text"] = "x".repeat(text).into();
+        message
+    };
+    // What is taken is too long for a text. The half-sent body may still be on its way at first.
+    let refused = loop {
+        let answer = loud.ask("POST", "/v1/messages").json(&large(200_000)).send().await;
+        if answer.status == 503 {
+            break answer.problem(503, "busy");
+        }
+        answer.problem(422, "invalid_value");
+    };
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    other.ask("POST", "/v1/messages").json(&large(200_000)).send().await.problem(422, "invalid_value");
+    loud.post("/v1/messages", large(10)).await.expect(200);
+    loud.get("/v1/policies").await.expect(200);
+    drop(line);
+    while loud.ask("POST", "/v1/messages").json(&large(200_000)).send().await.status == 503 {}
+}

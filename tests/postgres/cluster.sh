@@ -31,8 +31,14 @@ copy() {
         </dev/null >>"$log" 2>&1
 }
 
+# Everything stands still where it is, as on a machine that hangs, and goes on.
+everybody() {
+    first=$(head -n 1 "$data/postmaster.pid")
+    kill -s "$1" "$first" $(ps -o pid= --ppid "$first")
+}
+
 trap 'exit 1' HUP INT TERM
-trap 'follower -m immediate stop; server -m immediate stop; rm -rf "$folder"' EXIT
+trap 'everybody CONT 2>/dev/null; follower -m immediate stop; server -m immediate stop; rm -rf "$folder"' EXIT
 
 # A language's order of letters where there is one: most databases have one, and nothing may lean on the order of bytes.
 answer eval 'initdb --locale-provider=icu --icu-locale=en-US || initdb'
@@ -42,6 +48,8 @@ while read -r word port; do
     case $word in
     start) answer server -l "$log" -o "-p $port" start ;;
     stop) answer server -m immediate stop ;;
+    freeze) answer everybody STOP ;;
+    thaw) answer everybody CONT ;;
     copy) answer copy "$port" ;;
     follow) answer follower -l "$log" -o "-p $port" start ;;
     stay) answer follower -m immediate stop ;;

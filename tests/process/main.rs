@@ -28,6 +28,8 @@ mod publishing;
 mod replay;
 mod server;
 mod sharing;
+mod silence;
+mod sole;
 mod standby;
 mod stopping;
 mod talk;

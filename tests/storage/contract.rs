@@ -301,7 +301,7 @@ async fn readers_have_a_chain_of_their_own() {
 
 #[tokio::test]
 async fn a_loud_tenant_fills_its_own_line_and_no_other() {
-    let limits = Limits { queued: 100, queued_per_tenant: 4, batch: 1 };
+    let limits = Limits { queued: 100, queued_per_tenant: 4, batch: 1, ..Limits::default() };
     let house = House::with(limits).await;
     // Nothing of the loud tenant's is committed while somebody else holds its conversation.
     let held = house.hold(&Operation::Ingest(Box::new(house.message("held", &json!({"text": "hello"}))))).await;

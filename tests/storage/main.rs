@@ -1,6 +1,7 @@
 //! The storage contract: what every database behind the port has to do, run against each of them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod alive;
 mod claims;
 mod claims_course;
 mod contract;

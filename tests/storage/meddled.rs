@@ -23,11 +23,11 @@ use cscp::evidence::tree::{Tile, TileId};
 use cscp::state_layer::assembly::SavedPack;
 use cscp::state_layer::fact::Fact;
 use cscp::storage::{
-    Aged, AgedQuery, AgedRecords, ApiKey, ApprovalQuery, CapturedFrame, ContextQuery, DisposalStore, ErasureRow,
-    EvidenceQuery, FactQuery, Filed, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker,
-    Mending, MendingStore, Misplaced, Page, Place as SearchPlace, Placed, PolicySet, PolicyVersion, PrincipalQuery,
-    Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim, StreamEnd, StreamName,
-    SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, UnreportedQuery, Waiting, WholeContext,
+    Aged, AgedQuery, AgedRecords, AliveStore, ApiKey, ApprovalQuery, CapturedFrame, ContextQuery, DisposalStore,
+    ErasureRow, EvidenceQuery, FactQuery, Filed, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore,
+    Maker, Mending, MendingStore, Misplaced, Page, Place as SearchPlace, Placed, PolicySet, PolicyVersion,
+    PrincipalQuery, Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim, StreamEnd,
+    StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, UnreportedQuery, Waiting, WholeContext,
 };
 use futures_util::future::BoxFuture;
 
@@ -385,6 +385,25 @@ impl SubjectStore for Meddled {
 
     async fn hold(&self, tenant_id: &TenantId, id: &HoldId) -> Result<Option<HoldRow>, StorageError> {
         self.inner.hold(tenant_id, id).await
+    }
+}
+
+#[async_trait]
+impl AliveStore for Meddled {
+    async fn probe(&self) -> Result<Option<Timestamp>, StorageError> {
+        self.inner.probe().await
+    }
+
+    async fn lost(&self) {
+        self.inner.lost().await;
+    }
+
+    async fn vouched(&self) -> Result<Option<Timestamp>, StorageError> {
+        self.inner.vouched().await
+    }
+
+    async fn vouch(&self, at: Timestamp) -> Result<(), StorageError> {
+        self.inner.vouch(at).await
     }
 }
 

@@ -1,5 +1,7 @@
 //! What anybody may ask: is it alive, is it ready, what does it speak.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -13,6 +15,7 @@ use crate::http::problem::Problem;
 use crate::http::respond::Reply;
 use crate::service::Service;
 use crate::service::transparency::Transparency;
+use crate::service::vigil::ClockState;
 use crate::storage::committer::WriteHealth;
 
 const OPENAPI: Endpoint = Endpoint::get("/openapi.yaml", &[]);
@@ -24,6 +27,9 @@ const WELL_KNOWN: Endpoint = Endpoint::get("/.well-known/wfs.json", &[]);
 
 /// The interface, as it is written down.
 const OPENAPI_YAML: &str = include_str!("../../../openapi.yaml");
+
+/// How long readiness waits for a read.
+const READS_WITHIN: Duration = Duration::from_secs(2);
 
 /// The media type of a JSON Schema.
 const SCHEMA: &str = "application/schema+json";
@@ -63,13 +69,28 @@ async fn health() -> Result<Reply, Problem> {
 
 /// Whether what is told can be kept: a database that answers reads is not one that takes writes.
 async fn storage(service: &Service) -> &'static str {
-    if service.ready().await.is_err() {
+    // A file on a disk that stands still, or a database that is swapped out, may not answer at all.
+    if !matches!(tokio::time::timeout(READS_WITHIN, service.ready()).await, Ok(Ok(()))) {
         return "unavailable";
     }
     match service.write_health() {
         WriteHealth::Ok => "ok",
+        WriteHealth::Stalled => "stalled",
         WriteHealth::Failing => "failing",
         WriteHealth::Stopped => "stopped",
+    }
+}
+
+/// What is wrong with the clocks: what stops decisions first, then what stops erasing.
+fn clock(service: &Service) -> &'static str {
+    if service.clock_behind().is_some() {
+        return "behind";
+    }
+    match service.clocks().state() {
+        ClockState::Ok => "ok",
+        ClockState::Jumped(_) => "jumped",
+        ClockState::Apart(_) => "apart",
+        ClockState::Unproven(_) => "unproven",
     }
 }
 
@@ -96,7 +117,7 @@ async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
         "policies": rules,
         "queued": app.service.queued(),
         "rollback_protection": log.protection().as_str(),
-        "clock": if app.service.clock_behind().is_some() { "behind" } else { "ok" },
+        "clock": clock(&app.service),
         "log": log_state(log),
         "log_reasons": reasons,
     });

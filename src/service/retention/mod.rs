@@ -6,11 +6,14 @@
 
 mod batch;
 mod plan;
+mod proof;
 mod sweeping;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub use self::proof::Unproven;
+use super::vigil::Clocks;
 use crate::domain::id::{Entropy, TenantId};
 use crate::domain::policy::{RecordKind, RetentionRules};
 use crate::domain::time::{Clock, Timestamp};
@@ -96,6 +99,7 @@ pub struct Retention {
     rules: RulesInForce,
     clock: Arc<dyn Clock>,
     entropy: Arc<Mutex<Box<dyn Entropy>>>,
+    clocks: Clocks,
 }
 
 impl std::fmt::Debug for Retention {
@@ -113,7 +117,8 @@ impl Retention {
         clock: Arc<dyn Clock>,
         entropy: Box<dyn Entropy>,
     ) -> Self {
-        Self { store, rules: rules.into(), clock, entropy: Arc::new(Mutex::new(entropy)) }
+        let clocks = Clocks::default();
+        Self { store, rules: rules.into(), clock, entropy: Arc::new(Mutex::new(entropy)), clocks }
     }
 
     /// Begins with a tenant.

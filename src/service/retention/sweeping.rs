@@ -65,6 +65,10 @@ impl Retention {
 
     /// One round over every tenant, for as long as the lease is held.
     async fn sweep(&self, holder: &str) -> Result<(), StorageError> {
+        if let Err(why) = self.proven().await? {
+            tracing::warn!(retention.reason = %why, "nothing is erased by age until the clock is right");
+            return Ok(());
+        }
         let tenants = self.store.tenants().await?;
         let mut rounds: Vec<Round> = tenants.into_iter().map(|tenant| Self::round(tenant, Mode::Live)).collect();
         let mut renewed = Instant::now();
@@ -76,7 +80,7 @@ impl Retention {
             rounds.retain(|round| !round.is_over());
             breath.tick().await;
             if renewed.elapsed() >= RENEW {
-                if !self.take_turn(holder).await {
+                if !self.take_turn(holder).await || self.proven().await?.is_err() {
                     return Ok(());
                 }
                 renewed = Instant::now();

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
+
 use super::queue::Queue;
 use super::work::{Work, want};
 use super::{Busy, Limits, RulesInForce, Submitted, Turnout, Waiting, spaces};
@@ -153,7 +155,10 @@ impl Line {
     }
 
     fn refuse(&self, batch: Vec<Waiting>, failed: &Failed) {
-        self.queue.commit_failed();
+        // A database that is lost is told of by itself. When it answers again, nothing speaks against the next commit.
+        if self.store.lost().now_or_never().is_none() {
+            self.queue.commit_failed();
+        }
         let error = match failed {
             Failed::ToBegin(error) | Failed::Before(error) => error,
             Failed::InDoubt(doubt) => &doubt.error,
@@ -194,6 +199,7 @@ impl Line {
 
     /// An attempt, and if its commit was not answered, what became of it.
     async fn settled(&self, submissions: &[&Submitted], locking: Locking) -> Result<Outcomes, Failed> {
+        let _under_way = self.queue.commit();
         match self.attempt(submissions, locking).await {
             Err(Failed::InDoubt(doubt)) => self.resolve(doubt).await,
             settled => settled,

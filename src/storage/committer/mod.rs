@@ -18,6 +18,7 @@ mod work;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -148,6 +149,8 @@ impl Busy {
 pub enum WriteHealth {
     /// The last commit succeeded, or none was tried yet.
     Ok,
+    /// A commit has been under way for too long: nobody knows whether the disk, or the database, will ever answer.
+    Stalled,
     /// The last commit failed, moments ago.
     Failing,
     /// No work is taken any more.
@@ -163,11 +166,13 @@ pub struct Limits {
     pub queued_per_tenant: usize,
     /// Operations in one batch.
     pub batch: usize,
+    /// How long a commit may be under way before it counts as [`WriteHealth::Stalled`].
+    pub stalled_after: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { queued: 4_096, queued_per_tenant: 1_024, batch: 256 }
+        Self { queued: 4_096, queued_per_tenant: 1_024, batch: 256, stalled_after: Duration::from_secs(3) }
     }
 }
 
@@ -207,6 +212,7 @@ impl Writer {
 #[derive(Clone)]
 pub struct Committer {
     queues: Arc<[Arc<Queue>]>,
+    store: Arc<dyn Store>,
 }
 
 impl std::fmt::Debug for Committer {
@@ -226,10 +232,10 @@ impl Committer {
         let queue = Arc::new(Queue::new(limits));
         let (rules, entropy) = (rules.into(), Arc::new(Mutex::new(entropy)));
         let writers = store.writers();
-        let first = Line { queue, store, rules, entropy, limits };
+        let first = Line { queue, store: Arc::clone(&store), rules, entropy, limits };
         let others = (1..writers).map(|_| first.beside()).collect::<Vec<_>>();
         let lines: Vec<Line> = std::iter::once(first).chain(others).collect();
-        (Self { queues: lines.iter().map(|line| Arc::clone(&line.queue)).collect() }, Writer(lines))
+        (Self { queues: lines.iter().map(|line| Arc::clone(&line.queue)).collect(), store }, Writer(lines))
     }
 
     /// Queues an operation and waits for its commit. Giving up waiting does not call it off.
@@ -268,7 +274,12 @@ impl Committer {
         let (reply, answer) = oneshot::channel();
         let queue = &self.queues[self.line_of(&submission)];
         queue.push(Waiting { submission, reply, skips: 0 })?;
-        answer.await.unwrap_or(Err(Busy::Stopping))
+        tokio::select! {
+            biased;
+            answer = answer => answer.unwrap_or(Err(Busy::Stopping)),
+            // What became of it will be found out when the database is back; its caller need not wait for that.
+            () = self.store.lost() => Err(Busy::Storage(StorageError::Unavailable("the database is silent".to_owned()))),
+        }
     }
 
     /// Operations that name the same conversation, or the same record, stand in the same line.
@@ -304,6 +315,12 @@ impl Committer {
     #[must_use]
     pub fn health(&self) -> WriteHealth {
         self.queues.iter().map(|queue| queue.health()).max().unwrap_or(WriteHealth::Stopped)
+    }
+
+    /// How long the oldest of the commits that are under way has been so.
+    #[must_use]
+    pub fn oldest_commit(&self) -> Option<Duration> {
+        self.queues.iter().filter_map(|queue| queue.under_way()).max()
     }
 
     /// By how many seconds the clock was found behind what was recorded, where that was in the last minute.

@@ -34,8 +34,19 @@ struct State {
     closed: bool,
     /// When a commit failed last, if none has succeeded since.
     failed_at: Option<Instant>,
+    /// Since when a commit has been under way.
+    under_way: Option<Instant>,
     /// When the clock was last found behind what was recorded, and by how many seconds.
     behind: Option<(Instant, u32)>,
+}
+
+/// A commit that is under way.
+pub(super) struct UnderWay<'a>(&'a Queue);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.state().under_way = None;
+    }
 }
 
 impl Queue {
@@ -116,6 +127,17 @@ impl Queue {
         self.state().failed_at = None;
     }
 
+    /// A commit is under way until what is returned here is dropped.
+    pub(super) fn commit(&self) -> UnderWay<'_> {
+        self.state().under_way = Some(Instant::now());
+        UnderWay(self)
+    }
+
+    /// How long a commit has been under way.
+    pub(super) fn under_way(&self) -> Option<Duration> {
+        self.state().under_way.map(|since| since.elapsed())
+    }
+
     pub(super) fn clock_was_behind(&self, seconds: u32) {
         self.state().behind = Some((Instant::now(), seconds));
     }
@@ -128,10 +150,12 @@ impl Queue {
         let state = self.state();
         // Whoever routes around a failing server sends it nothing that could succeed: so the verdict wears off.
         let failing = state.failed_at.is_some_and(|at| at.elapsed() < FAILURE_COUNTS);
-        match (state.closed, failing) {
-            (true, _) => WriteHealth::Stopped,
-            (false, true) => WriteHealth::Failing,
-            (false, false) => WriteHealth::Ok,
+        let stalled = state.under_way.is_some_and(|since| since.elapsed() >= self.limits.stalled_after);
+        match (state.closed, failing, stalled) {
+            (true, ..) => WriteHealth::Stopped,
+            (false, true, _) => WriteHealth::Failing,
+            (false, false, true) => WriteHealth::Stalled,
+            (false, false, false) => WriteHealth::Ok,
         }
     }
 

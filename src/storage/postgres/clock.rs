@@ -12,7 +12,7 @@ use crate::storage::StorageError;
 
 // `clock_timestamp()` and nothing else: every other clock stands still from the start of the transaction or the
 // statement, so that waiting for a lock would not count.
-const NOW: &str = concat!(
+pub(super) const NOW: &str = concat!(
     "
     -- postgres: clock.now
     SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros, ",

@@ -6,6 +6,7 @@ mod columns;
 mod control;
 mod disposal;
 mod fence;
+mod heartbeat;
 mod hosts;
 mod identity;
 mod json;
@@ -80,6 +81,7 @@ pub struct PostgresStore {
     rest: Desk,
     at_once: u32,
     clock: Option<Arc<dyn Clock>>,
+    heartbeat: heartbeat::Heartbeat,
 }
 
 impl std::fmt::Debug for PostgresStore {
@@ -97,6 +99,8 @@ impl PostgresStore {
         schema::bring_up_to_date(&mut connection, settings.migrate).await?;
         fence::check(&mut connection, settings.row_security).await?;
         connection.close().await.map_err(failed)?;
+        let heartbeat = heartbeat::Heartbeat::new(Arc::clone(&hosts));
+        let silence = heartbeat.listen();
         let at_once = settings.writers.max(1);
         // Whether a connection still works shows when the transaction begins; asking before would cost a round trip.
         let of_writers = if settings.pooler { |options| options } else { session::with_rules };
@@ -112,8 +116,9 @@ impl PostgresStore {
             judge: Arc::clone(&judge),
             named: !settings.pooler,
             fenced: settings.row_security,
+            silence: silence.clone(),
         };
-        Ok(Self { writers: desk(writers), rest: desk(readers), at_once, clock: settings.clock.clone() })
+        Ok(Self { writers: desk(writers), rest: desk(readers), at_once, clock: settings.clock.clone(), heartbeat })
     }
 
     /// Brings the schema up to date and does nothing else.

@@ -11,6 +11,7 @@ use sqlx::{AssertSqlSafe, PgPool, Postgres};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use super::heartbeat::Silence;
 use super::hosts::Hosts;
 use super::judge::Judge;
 use super::rows::failed;
@@ -19,8 +20,8 @@ use crate::storage::StorageError;
 /// A statement with its values.
 pub(super) type Query<'q> = SqlxQuery<'q, Postgres, PgArguments>;
 
-/// How long an answer is waited for: longer than the server itself allows a statement, so that only a server or a
-/// network that has gone silent is given up on.
+/// How long an answer is waited for: longer than the server itself allows a statement. That the whole database has gone
+/// silent shows earlier, see [`super::heartbeat`].
 const ANSWER: Duration = Duration::from_secs(15);
 /// How long a rollback may take before the connection is closed instead.
 const ROLLBACK: Duration = Duration::from_secs(2);
@@ -72,6 +73,8 @@ pub(super) const EVERYBODY: &str = "*";
 /// A connection out of a pool.
 pub(super) struct Session {
     connection: Option<PoolConnection<Postgres>>,
+    /// Ends every wait when the database is lost.
+    silence: Silence,
     /// Whether statements keep their names on the connection, to be planned once.
     named: bool,
     /// Whether a transaction is open.
@@ -89,28 +92,32 @@ impl Session {
     /// The rows that a statement returns.
     pub(super) async fn rows(&mut self, query: Query<'_>) -> Result<Vec<PgRow>, StorageError> {
         let query = query.persistent(self.named);
-        let answer = timeout(ANSWER, query.fetch_all(&mut **self.ask()?)).await;
+        let silence = self.silence.clone();
+        let answer = silence.or(timeout(ANSWER, query.fetch_all(&mut **self.ask()?))).await?;
         self.settle(answer)
     }
 
     /// The one row that a statement returns.
     pub(super) async fn one(&mut self, query: Query<'_>) -> Result<PgRow, StorageError> {
         let query = query.persistent(self.named);
-        let answer = timeout(ANSWER, query.fetch_one(&mut **self.ask()?)).await;
+        let silence = self.silence.clone();
+        let answer = silence.or(timeout(ANSWER, query.fetch_one(&mut **self.ask()?))).await?;
         self.settle(answer)
     }
 
     /// How many rows a statement changed.
     pub(super) async fn count(&mut self, query: Query<'_>) -> Result<u64, StorageError> {
         let query = query.persistent(self.named);
-        let answer = timeout(ANSWER, query.execute(&mut **self.ask()?)).await;
+        let silence = self.silence.clone();
+        let answer = silence.or(timeout(ANSWER, query.execute(&mut **self.ask()?))).await?;
         self.settle(answer).map(|done| done.rows_affected())
     }
 
     /// Statements without values, in one round trip.
     async fn simple(&mut self, sql: impl Into<Cow<'static, str>>) -> Result<(), StorageError> {
         let sql = AssertSqlSafe(sql.into().into_owned());
-        let answer = timeout(ANSWER, sqlx::raw_sql(sql).execute(&mut **self.ask()?)).await;
+        let silence = self.silence.clone();
+        let answer = silence.or(timeout(ANSWER, sqlx::raw_sql(sql).execute(&mut **self.ask()?))).await?;
         self.settle(answer).map(drop)
     }
 
@@ -193,6 +200,8 @@ pub(super) struct Desk {
     pub(super) named: bool,
     /// Whether the database keeps tenants apart by itself and has to be told for whom it is asked.
     pub(super) fenced: bool,
+    /// Tells when the database is lost.
+    pub(super) silence: Silence,
 }
 
 impl Desk {
@@ -203,8 +212,10 @@ impl Desk {
     }
 
     async fn open(&self) -> Result<Session, StorageError> {
-        let connection = self.hosts.reaching(self.pool.acquire()).await.map_err(|error| self.judge.explain(error))?;
-        Ok(Session { connection: Some(connection), named: self.named, open: false, cut: false })
+        let silence = self.silence.clone();
+        let reached = silence.clone().or(self.hosts.reaching(self.pool.acquire())).await?;
+        let connection = reached.map_err(|error| self.judge.explain(error))?;
+        Ok(Session { connection: Some(connection), silence, named: self.named, open: false, cut: false })
     }
 
     async fn start(&self, tenant: &str, begin: &'static str) -> Result<Session, StorageError> {

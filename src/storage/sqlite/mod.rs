@@ -1,5 +1,6 @@
 //! SQLite: the embedded default. WAL, `synchronous=FULL`, one writer, `BEGIN IMMEDIATE` as the lock.
 
+mod alive;
 pub mod backup;
 mod control;
 mod disposal;

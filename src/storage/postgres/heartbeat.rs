@@ -1,0 +1,158 @@
+//! Whether the database answers at all. A statement may take long, and its caller waits; a database that answers not even the
+//! smallest question is waited for by nobody.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use sqlx::postgres::PgRow;
+use sqlx::{Connection as _, Executor as _, PgConnection};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::PostgresStore;
+use super::clock::NOW;
+use super::hosts::Hosts;
+use super::rows::{failed, number};
+use super::session::EVERYBODY;
+use crate::domain::time::Timestamp;
+use crate::storage::StorageError;
+use crate::storage::alive::{AliveStore, CLOCK, SERVERS};
+
+/// How long one question may take.
+const BEAT: Duration = Duration::from_secs(1);
+/// How long the database may be silent before nobody waits for it any more.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// Asks the database on a connection of its own, so that no pool that is used up makes it look dead.
+pub(super) struct Heartbeat {
+    hosts: Arc<Hosts>,
+    connection: tokio::sync::Mutex<Option<Connection>>,
+    heard: Mutex<Heard>,
+    lost: watch::Sender<bool>,
+}
+
+/// A connection, and when it was made.
+struct Connection {
+    connected: PgConnection,
+    since: Instant,
+}
+
+/// When the database answered last, and how many questions it has not answered since.
+struct Heard {
+    at: Instant,
+    unanswered: u32,
+}
+
+impl Heartbeat {
+    pub(super) fn new(hosts: Arc<Hosts>) -> Self {
+        let heard = Mutex::new(Heard { at: Instant::now(), unanswered: 0 });
+        Self { hosts, connection: tokio::sync::Mutex::default(), heard, lost: watch::Sender::new(false) }
+    }
+
+    /// What tells that the database is lost.
+    pub(super) fn listen(&self) -> Silence {
+        Silence(self.lost.subscribe())
+    }
+
+    async fn ask(&self) -> Result<PgRow, sqlx::Error> {
+        let mut held = self.connection.lock().await;
+        // A connection that was not answered on is not asked again: it goes with this function.
+        let mut connection = match held.take().filter(|held| self.hosts.is_current(held.since.elapsed())) {
+            Some(connection) => connection,
+            None => {
+                let since = Instant::now();
+                Connection { connected: PgConnection::connect_with(&self.hosts.options()).await?, since }
+            }
+        };
+        // Without a name for the statement: a pooler may stand between.
+        let row = connection.connected.fetch_one(sqlx::raw_sql(NOW)).await?;
+        *held = Some(connection);
+        Ok(row)
+    }
+
+    /// One question.
+    async fn beat(&self) -> Result<PgRow, StorageError> {
+        let asked = timeout(BEAT, self.ask()).await;
+        // A complaint is an answer as well.
+        let answered = matches!(&asked, Ok(Ok(_) | Err(sqlx::Error::Database(_))));
+        let lost = {
+            let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+            *heard = if answered {
+                Heard { at: Instant::now(), unanswered: 0 }
+            } else {
+                Heard { at: heard.at, unanswered: heard.unanswered.saturating_add(1) }
+            };
+            // One unanswered question is none where this process itself stood still.
+            heard.unanswered > 1 && heard.at.elapsed() >= SILENCE
+        };
+        if self.lost.send_replace(lost) != lost {
+            if lost {
+                tracing::error!("the database does not answer: requests are told so at once until it does");
+            } else {
+                tracing::info!("the database answers again");
+            }
+        }
+        match asked {
+            Ok(answer) => answer.map_err(failed),
+            Err(_) => Err(silent()),
+        }
+    }
+}
+
+fn silent() -> StorageError {
+    StorageError::Unavailable("the database does not answer".to_owned())
+}
+
+/// Tells whoever waits for the database that it is lost.
+#[derive(Clone)]
+pub(super) struct Silence(watch::Receiver<bool>);
+
+impl Silence {
+    /// Waits until the database is lost; for ever, if nobody looks any more.
+    pub(super) async fn lost(mut self) {
+        if self.0.wait_for(|lost| *lost).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// An answer of the database, unless the database is lost first.
+    pub(super) async fn or<T>(self, answer: impl Future<Output = T>) -> Result<T, StorageError> {
+        tokio::select! {
+            biased;
+            () = self.lost() => Err(silent()),
+            answer = answer => Ok(answer),
+        }
+    }
+}
+
+#[async_trait]
+impl AliveStore for PostgresStore {
+    async fn probe(&self) -> Result<Option<Timestamp>, StorageError> {
+        let row = self.heartbeat.beat().await?;
+        match &self.clock {
+            Some(clock) => Ok(Some(clock.now())),
+            None => number(&row, "micros").map(Timestamp::from_micros).map(Some),
+        }
+    }
+
+    async fn lost(&self) {
+        self.heartbeat.listen().lost().await;
+    }
+
+    async fn vouched(&self) -> Result<Option<Timestamp>, StorageError> {
+        let sql = "-- postgres: alive.vouched
+            SELECT coalesce((SELECT until FROM leases WHERE name = $1), (SELECT max(last_at) FROM streams), 0) AS at";
+        let rows = self.rest.rows(EVERYBODY, sqlx::query(sql).bind(CLOCK)).await?;
+        let at = rows.first().map(|row| number(row, "at")).transpose()?;
+        Ok(at.filter(|at| *at > 0).map(Timestamp::from_micros))
+    }
+
+    async fn vouch(&self, at: Timestamp) -> Result<(), StorageError> {
+        let sql = "-- postgres: alive.vouch
+            INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3)
+            ON CONFLICT (name) DO UPDATE SET until = excluded.until";
+        let query = sqlx::query(sql).bind(CLOCK).bind(SERVERS).bind(at.as_micros());
+        self.rest.change(EVERYBODY, query).await.map(drop)
+    }
+}

@@ -53,7 +53,8 @@ async fn a_body_that_does_not_arrive_is_given_up() {
 #[tokio::test]
 async fn bodies_that_do_not_end_take_the_share_of_their_key_and_nobody_elses() {
     let config = HttpConfig { body_memory: 1 << 20, body_waiting: Duration::ZERO, ..HttpConfig::default() };
-    let house = House::under(&PackSource::Shipped, Limits::default(), config).await;
+    let house = House::idle(Limits::default(), config).await;
+    house.work();
     let (loud, other) = (house.handler("a").await, house.handler("a").await);
     let half = |key: &str| {
         let head = format!(

@@ -14,6 +14,7 @@ mod covered;
 mod derived;
 mod executions;
 mod exports;
+mod extensions;
 mod faults;
 mod flow;
 mod forgeries;

@@ -26,6 +26,7 @@ mod leftovers;
 mod leg;
 mod lists;
 mod log;
+mod memories;
 mod messages;
 mod odd_texts;
 mod paces;

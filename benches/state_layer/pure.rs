@@ -78,7 +78,7 @@ impl House {
 
     fn act(&mut self, action: SpaceAction) {
         self.now += 1;
-        let writer = Writer { credential: CredentialKind::Handler, principal_id: None };
+        let writer = Writer { credential: CredentialKind::Handler, principal_id: None, speaks_for: None };
         let operation = SpaceOperation { space_id: SpaceId::new("bench").unwrap(), writer, action };
         let rules = SpaceRules {
             ledger: LedgerRules { order: order(), time_sensitive_keys: Vec::new() },

@@ -36,6 +36,9 @@ pub enum Refusal {
     RevisionMismatch { revision: u64 },
     #[error("the slot {slot} was refused: {problem}")]
     Slot { slot: String, problem: SlotError },
+    /// A member of `extensions` was refused.
+    #[error("a member of extensions was refused: {problem}")]
+    Extension { name: String, problem: SlotError },
     #[error("this message_id was used for another message; deliver each message under its own id")]
     MessageIdReused,
     #[error("this Idempotency-Key was used for another request; use a new key for a new request")]

@@ -254,6 +254,7 @@ fn status_of(refusal: &Refusal) -> StatusCode {
         | Refusal::ApproverNotEntitled
         | Refusal::NotForAgents => StatusCode::FORBIDDEN,
         Refusal::Slot { .. }
+        | Refusal::Extension { .. }
         | Refusal::MessageIdReused
         | Refusal::IdempotencyKeyReused
         | Refusal::UnknownMessage { .. }
@@ -308,6 +309,10 @@ fn describe(refusal: &Refusal, problem: &mut Problem) {
         Refusal::Prompt(error) => {
             let pointer = format!("/prompt{}", error.field);
             problem.errors.push(FieldError { pointer, problem: error.problem.clone() });
+        }
+        Refusal::Extension { name, problem: why } => {
+            let pointer = if is_plain_name(name) { format!("/extensions/{name}") } else { "/extensions".to_owned() };
+            problem.errors.push(FieldError { pointer, problem: why.to_string() });
         }
         Refusal::Slot { slot, problem: why } => {
             // A name that a caller made up may hold anything.

@@ -31,6 +31,7 @@ fn refusals() -> Vec<Refusal> {
         Refusal::QuestionPending { item_id: item_id.clone() },
         Refusal::RevisionMismatch { revision: 3 },
         Refusal::Slot { slot: "x_a".to_owned(), problem: SlotError::Unknown },
+        Refusal::Extension { name: CANARY.to_owned(), problem: SlotError::Refused },
         Refusal::MessageIdReused,
         Refusal::IdempotencyKeyReused,
         Refusal::UnknownMessage { index: 0 },

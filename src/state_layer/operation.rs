@@ -20,6 +20,8 @@ pub struct Writer {
     pub credential: CredentialKind,
     /// The principal it is bound to.
     pub principal_id: Option<PrincipalId>,
+    /// The principal for whom it may speak, if it is one: whose wishes it may pass on.
+    pub speaks_for: Option<PrincipalId>,
 }
 
 /// A dependency as a writer names it.

@@ -160,6 +160,16 @@ pub struct SpaceRecord {
     pub updated_at: Timestamp,
 }
 
+impl SpaceRecord {
+    /// Whether this is somebody's memory: they own it, or, where nobody does, are served in it.
+    #[must_use]
+    pub fn is_memory_of(&self, user_id: &str) -> bool {
+        let Partition::User { owner_id } = &self.partition else { return false };
+        let served = self.identity.as_ref().map(|identity| identity.user_id.as_str());
+        owner_id.as_deref().or(served) == Some(user_id)
+    }
+}
+
 /// What events have changed since loading, so that storage writes those rows and no others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Touched {

@@ -82,6 +82,10 @@ pub(crate) const CELLS: &[Cell] = &[
     cell("GET /v1/context-packs/{context_pack_id}", When::Read, true, |it| {
         vec![(format!("/v1/context-packs/{}", it.pack), None)]
     }),
+    cell("POST /v1/memories/query", When::Read, false, |_| {
+        let asked = |body| ("/v1/memories/query".to_owned(), Some(body));
+        vec![asked(json!({})), asked(json!({"user_id": "ana"})), asked(json!({"user_id": "bea"}))]
+    }),
     cell("POST /v1/fact-spaces/{fact_space}/facts", When::Change, false, |it| {
         of(it, "/facts", json!({"key": "door", "value": "green", "depends_on": ["vault"]}))
     }),

@@ -59,6 +59,7 @@ const READS: &[Row] = &[
         |_| json!({"fact_space": "furnished", "query": "q", "token_budget": 100}),
         "fact_space",
     ),
+    ("POST /v1/memories/query", "memories.list", |_| json!({"user_id": "boss"}), "principal_id"),
     ("GET /v1/context-packs/{context_pack_id}", "context_packs.get", NOTHING, "context_pack_id"),
 ];
 

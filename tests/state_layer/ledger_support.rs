@@ -127,7 +127,7 @@ impl World {
             space_id: SpaceId::new("s1").unwrap(),
             now: at(0),
             entropy: Counting(0),
-            writer: Writer { credential: CredentialKind::Handler, principal_id: None },
+            writer: Writer { credential: CredentialKind::Handler, principal_id: None, speaks_for: None },
             standing: WriterStanding::default(),
             wider: Vec::new(),
             sparse: false,

@@ -126,7 +126,7 @@ async fn random_histories_of_spaces_are_what_their_rows_say() {
             house.clock.pass_seconds(60);
             let operation = SpaceOperation {
                 space_id: SpaceId::new(format!("s{seed}")).unwrap(),
-                writer: Writer { credential: CredentialKind::Handler, principal_id: None },
+                writer: Writer { credential: CredentialKind::Handler, principal_id: None, speaks_for: None },
                 action: action(&mut dice, &known, house.clock.now()),
             };
             let submission = SpaceSubmission { tenant: Arc::clone(&house.tenant), operation, claim: None };
@@ -156,7 +156,7 @@ async fn found_what_one_batch_says_and_deletes_is_gone() {
         tenant: Arc::clone(&house.tenant),
         operation: SpaceOperation {
             space_id: space_id.clone(),
-            writer: Writer { credential: CredentialKind::Handler, principal_id: None },
+            writer: Writer { credential: CredentialKind::Handler, principal_id: None, speaks_for: None },
             action,
         },
         claim: None,

@@ -83,7 +83,7 @@ pub(crate) fn space() -> SpaceId {
 }
 
 pub(crate) async fn in_space(house: &House, action: SpaceAction) -> SpaceAnswer {
-    let writer = Writer { credential: CredentialKind::Handler, principal_id: None };
+    let writer = Writer { credential: CredentialKind::Handler, principal_id: None, speaks_for: None };
     let operation = SpaceOperation { space_id: space(), writer, action };
     let submission = SpaceSubmission { tenant: Arc::clone(&house.tenant), operation, claim: None };
     house.committer.submit_space(submission).await.unwrap().result.unwrap()

@@ -47,7 +47,7 @@ pub(crate) fn new_fact(key: &str, value: &str) -> NewFact {
 }
 
 fn write(house: &House, name: &str, fact: NewFact) -> SpaceSubmission {
-    let writer = Writer { credential: CredentialKind::Handler, principal_id: None };
+    let writer = Writer { credential: CredentialKind::Handler, principal_id: None, speaks_for: None };
     let operation = SpaceOperation { space_id: space(name), writer, action: SpaceAction::Write(vec![fact]) };
     SpaceSubmission { tenant: Arc::clone(&house.tenant), operation, claim: None }
 }
@@ -182,7 +182,7 @@ async fn a_pack_that_shows_what_was_deleted_meanwhile_is_not_kept() {
     let own = insist(&house.committer, write(&house, "own", new_fact("phone", "5511988887777"))).await.unwrap();
     let wide = insist(&house.committer, write(&house, "wide", new_fact("phone", "5511977776666"))).await.unwrap();
     let act = |name: &str, action: SpaceAction| {
-        let writer = Writer { credential: CredentialKind::Handler, principal_id: None };
+        let writer = Writer { credential: CredentialKind::Handler, principal_id: None, speaks_for: None };
         let operation = SpaceOperation { space_id: space(name), writer, action };
         house.committer.submit_space(SpaceSubmission { tenant: Arc::clone(&house.tenant), operation, claim: None })
     };

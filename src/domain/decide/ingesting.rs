@@ -1,7 +1,7 @@
 //! The turn: one message in, one verdict out.
 
 use super::answering::entitled;
-use super::{Turn, about_context, about_item, at_present, interpret};
+use super::{Turn, about_context, about_item, at_present, interpret, slotting};
 use crate::domain::canonical::Digest;
 use crate::domain::context::{ContextRecord, State};
 use crate::domain::event::{About, Event, LastQuestion, StreamKey};
@@ -32,6 +32,8 @@ impl Turn<'_, '_> {
             self.expire_conversations(message);
             return Ok(self.turn_answer(message, verdict, context_id.as_ref(), true));
         }
+        let extensions = slotting::stored_extensions(self.rules, &self.world.tenant_key, &message.extensions)?;
+        let message = &MessageEvent { extensions, ..message.clone() };
         self.expire_conversations(message);
         match message.direction {
             Direction::Outbound => self.register(message, key),

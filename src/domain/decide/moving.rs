@@ -14,6 +14,7 @@ impl Turn<'_, '_> {
         if let Some(open) = self.world.open_context(&request.conversation_id, &request.actor_id) {
             return Err(Refusal::ContextAlreadyOpen { context_id: open.context_id.clone() });
         }
+        let extensions = slotting::stored_extensions(self.rules, &self.world.tenant_key, &request.extensions)?;
         let patch = request.slots.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let (conversation_id, actor_id) = (request.conversation_id.clone(), request.actor_id.clone());
         let mut context =
@@ -21,7 +22,7 @@ impl Turn<'_, '_> {
         let stored =
             slotting::stored_form(self.rules, &self.world.tenant_key, &context.slots, &patch, CredentialKind::Handler)?;
         context.slots = stored.into_iter().filter(|(_, value)| !value.is_null()).collect();
-        context.extensions.clone_from(&request.extensions);
+        context.extensions = extensions;
         self.record_context(&context);
         self.context_answer(&context.context_id)
     }

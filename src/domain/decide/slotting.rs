@@ -68,7 +68,7 @@ pub(super) fn stored_form(
             SlotStorage::Refuse => return Err(refused(SlotError::Refused)),
             SlotStorage::Digest => {
                 check_shape(rules, name, change).map_err(refused)?;
-                json!({"digest": format!("hmac-sha256:{}", keyed(tenant_key, Purpose::Slot, &canonical(change)).to_hex())})
+                digest_of(tenant_key, change)
             }
             SlotStorage::Stored | SlotStorage::Derived => {
                 check_shape(rules, name, &value).map_err(refused)?;
@@ -79,6 +79,32 @@ pub(super) fn stored_form(
     }
     check_total(current, &changes)?;
     Ok(changes)
+}
+
+/// What is kept of a caller's own members: each as policy stores the slot of its name, or why it may not be.
+pub(super) fn stored_extensions(
+    rules: &Rules<'_>,
+    tenant_key: &Digest,
+    given: &Map<String, Value>,
+) -> Result<Map<String, Value>, Refusal> {
+    let stored = given.iter().map(|(name, value)| {
+        let refused = |problem| Refusal::Extension { name: name.clone(), problem };
+        let kept = match rules.policy.pack().slots.storage_of_member(name) {
+            SlotStorage::Refuse | SlotStorage::Derived => return Err(refused(SlotError::Refused)),
+            SlotStorage::Digest => digest_of(tenant_key, value),
+            SlotStorage::Stored => value.clone(),
+        };
+        if classify(name) == SlotClass::Extension {
+            check_shape(rules, name, value).map_err(refused)?;
+        }
+        Ok((name.clone(), kept))
+    });
+    stored.collect()
+}
+
+/// What is kept of a value of which only a digest is.
+fn digest_of(tenant_key: &Digest, value: &Value) -> Value {
+    json!({"digest": format!("hmac-sha256:{}", keyed(tenant_key, Purpose::Slot, &canonical(value)).to_hex())})
 }
 
 fn may_write(name: &str, credential: CredentialKind) -> Result<(), SlotError> {

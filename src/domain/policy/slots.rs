@@ -64,6 +64,20 @@ impl SlotRules {
     }
 }
 
+impl SlotRules {
+    /// How a member of `extensions` is stored: as the `x_*` slot of its name, and under any other name as every slot
+    /// that the pack does not mention.
+    #[must_use]
+    pub fn storage_of_member(&self, name: &str) -> SlotStorage {
+        let slot = if is_extension(name) && !SERVER_SLOTS.contains(&name) { name } else { DEFAULT_EXTENSION };
+        match self.storage_of(slot) {
+            // Nothing of a caller's can be worked out.
+            SlotStorage::Derived => SlotStorage::Refuse,
+            storage => storage,
+        }
+    }
+}
+
 /// The JSON type that a slot takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -69,8 +69,9 @@ async fn open(call: Call, body: Body<OpenWire>) -> Result<Reply, Problem> {
         correlation_id: wire.correlation_id,
         extensions: extensions(wire.extensions)?,
     });
-    // A refusal names its slot as a patch would; here the slots are a member of the body.
-    let done = call.decide(operation, claim).await.map_err(|problem| beneath(problem, "/slots"))?;
+    // A refusal names its slot as a patch would; here the slots are a member of the body, as the extensions are.
+    let placed = |problem: Problem| if problem.code == "extension" { problem } else { beneath(problem, "/slots") };
+    let done = call.decide(operation, claim).await.map_err(placed)?;
     context_reply(&call, StatusCode::CREATED, done)
 }
 

@@ -10,7 +10,7 @@ use crate::service::recording::{Looked, Unrecorded};
 use crate::service::{Caller, Service, ServiceError};
 use crate::state_layer::fact::{Abstraction, Fact, FactScope, MemoryType, Standing};
 use crate::state_layer::space::{Access, Signal, Space, SpaceRecord, WorkingItem};
-use crate::storage::{FactQuery, Position, Scope, SpaceWant};
+use crate::storage::{FactQuery, Page, Position, Scope, SpaceWant};
 
 /// A fact with the facts that were derived from it.
 #[derive(Debug, Clone, PartialEq)]
@@ -200,9 +200,9 @@ impl Service {
         let space = self.one_space(caller, space_id, Vec::new()).await?;
         let page = self.store.facts(&caller.tenant.tenant_id, space_id, query).await?;
         let pass = self.entered(caller, space_id, &space, &page.items.iter().collect::<Vec<_>>()).await?;
-        let (facts, withheld) = views(&pass, page.items, &dependents(&space));
-        let looked = looked(caller, "facts.list", space_id, uids(&facts));
-        Ok(Unrecorded::new(FactPage { facts, next: page.next, withheld }, looked))
+        let found = self::page(&pass, page, &space);
+        let looked = looked(caller, "facts.list", space_id, uids(&found.facts));
+        Ok(Unrecorded::new(found, looked))
     }
 
     /// One fact. One that is withheld is as if it were not there.
@@ -310,6 +310,12 @@ impl<T> Listed<T> {
         let withheld = all - items.len();
         Self { items, withheld }
     }
+}
+
+/// A page of facts as they may be shown.
+pub(super) fn page(pass: &Pass, page: Page<Fact>, space: &Space) -> FactPage {
+    let (facts, withheld) = views(pass, page.items, &dependents(space));
+    FactPage { facts, next: page.next, withheld }
 }
 
 /// Facts as they may be shown, and how many may not.

@@ -4,6 +4,7 @@ mod covering;
 mod echo;
 mod facts;
 mod gate;
+mod memories;
 mod packs;
 mod permission;
 mod viewer;
@@ -16,6 +17,7 @@ pub use echo::SpaceShown;
 pub use facts::{FactChain, FactPage, FactView, Listed, Reach};
 pub(in crate::service) use gate::sees_recorded_values;
 pub use gate::{Seen, sees_values};
+pub use memories::{Memories, Memory};
 pub use packs::{NewPack, PackMade, PackViewer};
 pub use permission::{AskedFact, OverHttp, PermissionQuestion, Permissions};
 
@@ -74,7 +76,11 @@ impl Service {
         action: SpaceAction,
         claim: Option<Claim>,
     ) -> Result<Unseen, ServiceError> {
-        let writer = Writer { credential: caller.kind, principal_id: caller.principal_id.clone() };
+        let speaks_for = match &caller.speaks_for.voice {
+            Voice::Principal(id) => Some(id.clone()),
+            Voice::Nobody | Voice::Anyone => None,
+        };
+        let writer = Writer { credential: caller.kind, principal_id: caller.principal_id.clone(), speaks_for };
         let operation = SpaceOperation { space_id, writer, action };
         let submission = SpaceSubmission { tenant: caller.tenant.clone(), operation, claim };
         Ok(self.committer.submit_space(submission).await?)

@@ -54,7 +54,7 @@ impl Service {
     }
 
     /// A viewer as the space's identity says, as registered, and only then as the request says.
-    async fn known(
+    pub(super) async fn known(
         &self,
         caller: &Caller,
         user_id: &str,

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SpaceRules;
 use crate::domain::canonical::canonical;
-use crate::domain::id::FactUid;
+use crate::domain::id::{FactUid, PrincipalId};
 use crate::domain::operation::CredentialKind;
 use crate::domain::principal::Maturity;
 use crate::state_layer::fact::{Abstraction, Fact, MAX_DEPENDENCIES, MAX_VALUE_BYTES, Standing};
 use crate::state_layer::ledger::weight;
 use crate::state_layer::operation::{NewFact, SpaceAction, Writer};
 use crate::state_layer::refusal::SpaceRefusal;
-use crate::state_layer::space::{Partition, Space};
+use crate::state_layer::space::{Partition, Space, SpaceRecord};
 
 /// The longest key, name, audience and scope id, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 256;
@@ -25,8 +25,19 @@ pub(super) fn answers_to(fact: &Fact, name: &str) -> bool {
     fact.uid.as_str() == name || fact.key == name || fact.label.as_ref().is_some_and(|label| label.as_str() == name)
 }
 
-/// Whether the writer may do this at all.
-pub(super) fn permitted(action: &SpaceAction, writer: &Writer, rules: &SpaceRules<'_>) -> Result<(), SpaceRefusal> {
+/// Whether the writer may do this at all. People view and delete what is kept of them, and do not create it (paper 3.1); a
+/// program that speaks for one of them passes that on, in their own memory.
+pub(super) fn permitted(
+    action: &SpaceAction,
+    writer: &Writer,
+    rules: &SpaceRules<'_>,
+    space: Option<&SpaceRecord>,
+) -> Result<(), SpaceRefusal> {
+    let spoken_for = writer.speaks_for.as_ref().map(PrincipalId::as_str);
+    let forgets = matches!(action, SpaceAction::Delete { .. } | SpaceAction::Erase);
+    if forgets && spoken_for.is_some_and(|id| space.is_some_and(|space| space.is_memory_of(id))) {
+        return Ok(());
+    }
     let person =
         rules.writer.is_person || matches!(writer.credential, CredentialKind::Operator | CredentialKind::Auditor);
     match action {

@@ -77,7 +77,7 @@ pub fn decide(
     now: Timestamp,
     ids: &mut Ids<'_>,
 ) -> SpaceDecision {
-    if let Err(refusal) = checking::permitted(&operation.action, &operation.writer, rules) {
+    if let Err(refusal) = checking::permitted(&operation.action, &operation.writer, rules, space.record.as_ref()) {
         return SpaceDecision { events: Vec::new(), result: Err(refusal) };
     }
     let mut deciding = Deciding { space, space_id, rules, now, ids, events: Vec::new() };

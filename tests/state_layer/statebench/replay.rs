@@ -105,7 +105,7 @@ impl Memory {
             wider: Vec::new(),
             item_ttl_seconds: ITEM_TTL_SECONDS,
         };
-        let writer = Writer { credential: CredentialKind::Handler, principal_id: None };
+        let writer = Writer { credential: CredentialKind::Handler, principal_id: None, speaks_for: None };
         let operation = SpaceOperation { space_id: self.space_id.clone(), writer, action };
         let now = instant(at).plus_seconds(ON_THE_WAY);
         let mut ids = Ids::new(now, &mut self.entropy);

@@ -21,7 +21,7 @@ use crate::storage::Scope;
 
 const PUT: Endpoint = Endpoint::put("/v1/fact-spaces/{fact_space}", &[Scope::FactWrite]);
 const GET: Endpoint = Endpoint::get("/v1/fact-spaces/{fact_space}", &[Scope::FactRead]);
-const DELETE: Endpoint = Endpoint::delete("/v1/fact-spaces/{fact_space}", &[Scope::FactWrite]);
+const DELETE: Endpoint = Endpoint::delete("/v1/fact-spaces/{fact_space}", &[Scope::FactWrite]).for_agents();
 const IDENTITY: Endpoint = Endpoint::put("/v1/fact-spaces/{fact_space}/identity", &[Scope::FactWrite]);
 
 /// The most audiences and permissions.

@@ -8,6 +8,7 @@ use super::factual::{FactBody, stated};
 use super::moment::Moments;
 use super::view::{EffectsWire, FactWire};
 use super::{Done, fact_uid, space_id};
+use crate::domain::operation::CredentialKind;
 use crate::http::body::{Body, Object, Size, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId, PathIds};
@@ -29,7 +30,8 @@ const SUPERSEDE: Endpoint =
         .with_key();
 const RESTORE: Endpoint =
     Endpoint::post("/v1/fact-spaces/{fact_space}/facts/{fact_uid}/restore", &[Scope::FactWrite]).with_key();
-const DELETE: Endpoint = Endpoint::delete("/v1/fact-spaces/{fact_space}/facts/{fact_uid}", &[Scope::FactWrite]);
+const DELETE: Endpoint =
+    Endpoint::delete("/v1/fact-spaces/{fact_space}/facts/{fact_uid}", &[Scope::FactWrite]).for_agents();
 
 /// The most facts in a batch.
 const MANY: usize = 500;
@@ -183,7 +185,11 @@ async fn restore(call: Call, PathIds(id, uid): PathIds, body: Body<RestoreWire>)
 }
 
 async fn delete(call: Call, PathIds(id, uid): PathIds) -> Result<Reply, Problem> {
-    let action = SpaceAction::Delete { uid: fact_uid(&uid)?, reason: "deleted on request".to_owned() };
+    let reason = match call.caller.kind {
+        CredentialKind::Agent => "deleted at the wish of whose memory it is",
+        _ => "deleted on request",
+    };
+    let action = SpaceAction::Delete { uid: fact_uid(&uid)?, reason: reason.to_owned() };
     let done = call.decide_space(space_id(&id)?, action, &Value::Null).await?;
     written(StatusCode::OK, done, None)
 }

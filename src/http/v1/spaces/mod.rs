@@ -4,6 +4,7 @@ mod describing;
 mod facts;
 mod factual;
 mod layers;
+mod memories;
 mod moment;
 mod observations;
 mod packs;
@@ -28,6 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
         facts::routes(),
         reading::routes(),
         layers::routes(),
+        memories::routes(),
         observations::routes(),
         packs::routes(),
     ];

@@ -1,0 +1,101 @@
+//! What is kept of a person in fact spaces, for that person: "what do you know about me?"
+
+use super::gate::{AtGate, Looker, Pass, asked};
+use super::{FactPage, Seen, want};
+use crate::domain::id::{PrincipalId, SpaceId};
+use crate::domain::speaking::Voice;
+use crate::service::recording::{Looked, Unrecorded, Whose};
+use crate::service::{Caller, Service, ServiceError};
+use crate::state_layer::fact::Fact;
+use crate::state_layer::space::{Space, SpaceRecord};
+use crate::storage::{FactQuery, MAX_PAGE, Place, Scope, Table};
+
+/// Records looked through for one page: a page takes no longer than that, and may hold nothing.
+const LOOKED_AT: u32 = 1_000;
+
+/// What is kept of somebody, page by page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memories {
+    /// Their memories.
+    pub memories: Vec<Memory>,
+    /// Where the next page begins; none at the end.
+    pub next: Option<Place>,
+}
+
+/// One memory of somebody.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memory {
+    /// The space: whose it is, and who is served there.
+    pub space: Seen<SpaceRecord>,
+    /// Its facts, those recorded last first, those that no longer stand too; of many the first page.
+    pub facts: FactPage,
+}
+
+impl Service {
+    /// What is kept of somebody: of the principal for whom the key speaks, or of whom a key names that speaks for anyone.
+    /// Whoever looks, it is recorded.
+    pub async fn memories(
+        &self,
+        caller: &Caller,
+        named: Option<&str>,
+        after: Option<&Place>,
+    ) -> Result<Unrecorded<Memories>, ServiceError> {
+        caller.require(Scope::FactRead)?;
+        let user_id = match (&caller.speaks_for.voice, named) {
+            (Voice::Principal(own), None) => own.as_str(),
+            (_, Some(named)) if caller.speaks_for.may_name(named) => named,
+            _ => return Err(ServiceError::OtherViewer),
+        };
+        let tenant_id = &caller.tenant.tenant_id;
+        let needles = [user_id.to_owned()];
+        let page = self.store.search(tenant_id, Table::SpaceRecords, &needles, after, LOOKED_AT).await?;
+        let mut memories = Vec::new();
+        for found in page.found {
+            let [space_id, kind, _] = &found.place;
+            if kind != "space" {
+                continue;
+            }
+            let record = serde_json::from_str::<SpaceRecord>(&found.body).ok();
+            let space_id = SpaceId::new(space_id.clone()).ok();
+            if let (Some(record), Some(space_id)) = (record, space_id)
+                && record.is_memory_of(user_id)
+            {
+                memories.extend(self.memory(caller, user_id, &space_id).await?);
+            }
+        }
+        let looked = Looked {
+            whose: Whose::Everybodys,
+            viewer_id: PrincipalId::new(user_id).ok(),
+            ..Looked::at("memories.list", memories.iter().map(|memory| &memory.space.shown().space_id))
+        };
+        Ok(Unrecorded::new(Memories { memories, next: page.next }, looked))
+    }
+
+    /// One memory as its person may see it; none if nothing of it may be shown, or if it has gone.
+    async fn memory(&self, caller: &Caller, user_id: &str, space_id: &SpaceId) -> Result<Option<Memory>, ServiceError> {
+        let Some(space) = self.load_spaces(&[want(caller, space_id, false)]).await?.remove(space_id) else {
+            return Ok(None);
+        };
+        let query = FactQuery { include_invalid: true, key: None, after: None, limit: MAX_PAGE };
+        let page = self.store.facts(&caller.tenant.tenant_id, space_id, &query).await?;
+        let pass = self.pass_of(caller, user_id, space_id, &space, &page.items).await?;
+        let Some(record) = space.record.clone().and_then(|record| pass.record(record)) else { return Ok(None) };
+        let facts = super::facts::page(&pass, page, &space);
+        Ok(Some(Memory { space: record, facts }))
+    }
+
+    async fn pass_of(
+        &self,
+        caller: &Caller,
+        user_id: &str,
+        space_id: &SpaceId,
+        space: &Space,
+        facts: &[Fact],
+    ) -> Result<Pass, ServiceError> {
+        let identity = space.record.as_ref().and_then(|record| record.identity.as_ref());
+        let viewer = self.known(caller, user_id, None, identity).await?;
+        let gate = self.gate_for(caller, Looker::Viewer(viewer));
+        let at = AtGate { space_id, record: space.record.as_ref(), facts: asked(facts) };
+        gate.passes(&self.permissions, vec![at]).await.pop().ok_or(ServiceError::Internal)
+    }
+}

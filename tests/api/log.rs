@@ -95,3 +95,24 @@ async fn each_tenant_has_a_log_of_its_own() {
     let ready = house.stranger().get("/readyz").await.expect(200).body;
     assert_eq!((&ready["rollback_protection"], &ready["log"]), (&json!("none"), &json!("ok")));
 }
+
+#[tokio::test]
+async fn what_somebody_else_put_into_the_line_is_told_by_readiness_and_never_signed() {
+    let house = House::new().await;
+    let handler = house.handler("a").await;
+    house.opened(&handler, "conv").await;
+    sequence(&house).await;
+    let state = async || house.stranger().get("/readyz").await.expect(200).body["log"].clone();
+    assert_eq!(state().await, "ok");
+    let planted = "INSERT INTO log_outbox (tenant_id, stream_id, seq, entry_hash)
+        SELECT tenant_id, stream_id, seq + 1000, entry_hash FROM log_entries WHERE tenant_id = 'a' AND seq = 1";
+    let rows = house.meddle(planted).await;
+    let auditor = house.client("a", CredentialKind::Auditor, None, None).await;
+    let before = checkpoint(&auditor).await.size();
+    sequence(&house).await;
+    assert_eq!(state().await, "sets_aside");
+    assert_eq!(checkpoint(&auditor).await.size(), before, "nothing was signed for it");
+    assert_eq!(house.meddle("DELETE FROM log_outbox WHERE seq > 1000").await, rows);
+    sequence(&house).await;
+    assert_eq!(state().await, "ok");
+}

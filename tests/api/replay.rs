@@ -435,3 +435,25 @@ async fn rows_whose_time_is_over_may_be_gone_and_no_others() {
     let report = replayed(&house, "a").await;
     assert!(report.differences.iter().any(|difference| difference.how == How::Missing), "{:#?}", report.differences);
 }
+
+/// What one person's erasure took was never missed, so it excuses nothing: a row of somebody else's that goes is told, however
+/// many went before.
+#[tokio::test]
+async fn what_an_erasure_took_excuses_no_row_of_others() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    for conversation in ["gone-1", "gone-2", "stays"] {
+        let (context, mut binding) = house.confirmed(&client, conversation).await;
+        binding["attempt_id"] = json!(crate::house::fresh_attempt());
+        client.post(&format!("/v1/contexts/{context}/commands"), binding).await.expect(201);
+    }
+    let other = json!({"conversation_id": "others", "actor_id": "somebody-else"});
+    client.post("/v1/contexts", other).await.expect(201);
+    let admin = house.client("a", CredentialKind::Admin, None, None).await;
+    crate::privacy::erase(&admin, &json!({"actor_id": "customer"}), false).await.expect(201);
+    let report = replayed(&house, "a").await;
+    assert!(report.is_equal() && report.disposed.is_empty() && report.counted.is_empty(), "{report:#?}");
+    assert_eq!(house.meddle("DELETE FROM contexts WHERE actor_id = 'somebody-else'").await, 1);
+    let report = replayed(&house, "a").await;
+    assert_eq!((report.different, told(&report.differences[0]).0), (1, "missing"), "{:#?}", report.differences);
+}

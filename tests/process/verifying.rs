@@ -188,3 +188,23 @@ async fn verify_wants_to_know_who_has_signed() {
     assert_eq!((&told["sound"], &told["completeness"]), (&true.into(), &"whole".into()));
     signing.server.stop().await;
 }
+
+/// Tiles that are gone are told, and rebuilt from the leaves; without being told to, nothing is written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tiles_that_are_gone_are_rebuilt_from_the_leaves() {
+    let Signing { folder, server, .. } = Signing::new().await;
+    drop(server);
+    assert!(folder.done(&["verify", "--rebuild-tree"]).contains("nothing to rebuild"));
+    folder.changed("DELETE FROM log_tiles WHERE level = 0 RETURNING tenant_id").await;
+    let fails = |arguments: &[&str], says: &str| {
+        let output = folder.run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
+        assert!(printed(&output).contains(says), "{arguments:?}: {output:?}");
+    };
+    fails(&["verify"], "tile 0/0 is missing");
+    fails(&["verify", "--rebuild-tree"], "would be rebuilt");
+    fails(&["verify"], "tile 0/0 is missing");
+    assert!(folder.done(&["verify", "--rebuild-tree", "--write"]).contains("tile 0/0: written"));
+    assert!(folder.done(&["verify"]).contains("Every tree holds."));
+    assert_eq!(folder.run(&["verify", "--write"]).status.code(), Some(2), "it writes nothing by itself");
+}

@@ -141,13 +141,13 @@ async fn a_hold_stops_it_and_its_end_lets_it_go_on() {
     const HELD: [(&str, RecordKind, &[RecordKind]); 2] = [
         (
             "INSERT INTO legal_holds (tenant_id, hold_id, kind, subject, placed_at, body)
-                VALUES ('a', 'hld_1', 'conversation', 'c', 1, '{}')",
+                VALUES ('a', 'hld_00000000000000000000000000000001', 'conversation', 'c', 1, '{\"key_id\":\"key_00000000000000000000000000000001\",\"salt\":\"0000000000000000000000000000000000000000000000000000000000000000\"}')",
             RecordKind::ExpiredContext,
             &[RecordKind::Message, RecordKind::EvidencePayload, RecordKind::Frame, RecordKind::ClosedContext],
         ),
         (
             "INSERT INTO legal_holds (tenant_id, hold_id, kind, subject, placed_at, body)
-                VALUES ('a', 'hld_1', 'principal', 'ana', 1, '{}')",
+                VALUES ('a', 'hld_00000000000000000000000000000001', 'principal', 'ana', 1, '{\"key_id\":\"key_00000000000000000000000000000001\",\"salt\":\"0000000000000000000000000000000000000000000000000000000000000000\"}')",
             RecordKind::IdempotencyAnswer,
             &[
                 RecordKind::Message,
@@ -174,7 +174,9 @@ async fn a_hold_stops_it_and_its_end_lets_it_go_on() {
             assert!(things.has(&house, *kind).await, "{sql}: {}: {gone:?}", kind.as_str());
             assert!(gone.kept[kind] > 0, "{sql}: {}", kind.as_str());
         }
-        assert!(is_sound(&house).await);
+        let report = verify_tenant(house.store.as_ref(), &house.tenant.tenant_id).await.unwrap();
+        assert!(report.broken.is_empty() && report.missing == 0 && report.tree.faults.is_empty(), "{report:?}");
+        assert_eq!(report.rows.len(), 1, "nobody recorded this hold");
         assert_eq!(house.changed("DELETE FROM legal_holds").await, 1);
         swept(&house, &SHORTEST, Mode::Live).await;
         for kind in RecordKind::ALL {

@@ -87,6 +87,7 @@ fn bundle(entries: &[LogEntry]) -> Vec<Vec<u8>> {
             artifact: artifact(entry, "test"),
         }));
     }
+    lines.push(bundle::Line::Policy(bundle::Pack { hash: Digest::ZERO.prefixed(), document: None }));
     let mut writer = Writer::default();
     let mut written: Vec<Vec<u8>> = lines.iter().map(|line| writer.line(line).unwrap()).collect();
     written.push(writer.line(&writer.summary(0, Vec::new())).unwrap());

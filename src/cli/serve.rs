@@ -66,7 +66,8 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     let (holder, erasing) = (house.service.fresh_secret().to_hex(), until(stopped.clone()));
     let eraser = tokio::spawn(async move { retention.sweep_until(&holder, erasing).await });
     let following = tokio::spawn(policies.follow_until(until(stopped.clone())));
-    let app = router(house.service.clone(), HttpConfig::default());
+    let config = HttpConfig { rate_limits: !serve.no_rate_limits, ..HttpConfig::default() };
+    let app = router(house.service.clone(), config);
     tracing::info!(http.address = %address, "listening");
     println!("cscp listens on http://{address}");
     if !listen(listener, app, ListenLimits::default(), until(stopped)).await {

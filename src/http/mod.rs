@@ -41,6 +41,8 @@ pub struct HttpConfig {
     pub body_timeout: Duration,
     /// How long a request may take in all.
     pub request_timeout: Duration,
+    /// Whether the rate limits of policies count.
+    pub rate_limits: bool,
 }
 
 impl Default for HttpConfig {
@@ -50,6 +52,7 @@ impl Default for HttpConfig {
             batch_bytes: 3 << 20,
             body_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(30),
+            rate_limits: true,
         }
     }
 }

@@ -97,8 +97,8 @@ impl Index {
         self.sorted = facts.len();
         self.names = Some(names.into_iter().collect());
         for name in facts.values().filter(|fact| fact.is_valid()).flat_map(waiting) {
-            let facets = [Facet::Key, Facet::Label, Facet::PastKey, Facet::PastLabel];
-            if facets.into_iter().any(|facet| self.of_text(facet, name).next().is_some()) {
+            let taken = [Facet::Key, Facet::Label, Facet::PastKey, Facet::PastLabel];
+            if taken.into_iter().any(|facet| self.of_text(facet, name).next().is_some()) {
                 self.unheard.insert(name.to_owned());
             }
         }

@@ -15,7 +15,7 @@ use crate::domain::id::TenantId;
 /// The most work of a batch while only one tenant is at it, in microseconds as far as they can be told beforehand.
 pub(super) const ALONE: u64 = 50_000;
 /// The same while several are.
-pub(super) const SHARED: u64 = 5_000;
+pub(super) const SHARED: u64 = 3_000;
 /// How long a tenant counts as being at it after it has brought something.
 pub(super) const AT_IT: u64 = 2_000_000;
 /// A batch that takes no longer than this is never paused for.
@@ -25,7 +25,7 @@ const BRIEFEST_TIMES: u64 = 3;
 /// A line pauses so many times as long as its batch took: it has about one hundredth of the writer.
 const PAUSE_TIMES: u64 = 100;
 /// The longest pause.
-pub(super) const LONGEST_PAUSE: u64 = 5_000_000;
+pub(super) const LONGEST_PAUSE: u64 = 20_000_000;
 
 /// What an operation concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,7 +71,7 @@ pub(super) enum Next<T> {
 pub(super) struct Turns<T> {
     lines: HashMap<Key, VecDeque<(u64, T)>>,
     /// Lines that are not empty, in the order of their turns.
-    turns: VecDeque<Key>,
+    order: VecDeque<Key>,
     known: HashMap<Key, Known>,
     /// When what is known was last tidied.
     tidied: u64,
@@ -84,7 +84,7 @@ impl<T> Default for Turns<T> {
     fn default() -> Self {
         Self {
             lines: HashMap::new(),
-            turns: VecDeque::new(),
+            order: VecDeque::new(),
             known: HashMap::new(),
             tidied: 0,
             waiting: 0,
@@ -123,14 +123,14 @@ impl<T> Turns<T> {
     fn line(&mut self, key: Key) -> &mut VecDeque<(u64, T)> {
         let line = self.lines.entry(key.clone()).or_default();
         if line.is_empty() {
-            self.turns.push_back(key);
+            self.order.push_back(key);
         }
         line
     }
 
     /// Everything, in no order.
     pub(super) fn drain(&mut self) -> Vec<T> {
-        self.turns.clear();
+        self.order.clear();
         self.waiting = 0;
         self.lines.drain().flat_map(|(_, line)| line).map(|(_, what)| what).collect()
     }
@@ -146,7 +146,7 @@ impl<T> Turns<T> {
         let mut left: VecDeque<Key> = VecDeque::new();
         let mut of: Option<TenantId> = None;
         while batch.len() < most {
-            let Some(key) = self.turns.pop_front() else { break };
+            let Some(key) = self.order.pop_front() else { break };
             let other = one_tenant && of.as_ref().is_some_and(|of| *of != key.0);
             let paused = shared && self.known.get(&key).is_some_and(|known| known.paused_until > now);
             let Some(line) = self.lines.get_mut(&key) else { continue };
@@ -163,12 +163,12 @@ impl<T> Turns<T> {
             if line.is_empty() {
                 self.lines.remove(&key);
             } else {
-                self.turns.push_back(key);
+                self.order.push_back(key);
             }
         }
         // Whoever was passed over comes first next time.
         for key in left.into_iter().rev() {
-            self.turns.push_front(key);
+            self.order.push_front(key);
         }
         self.waiting -= batch.len();
         if batch.is_empty() { Next::Pause(self.first_free(now)) } else { Next::Batch(batch) }
@@ -177,7 +177,7 @@ impl<T> Turns<T> {
     /// Whether more than one tenant is at it.
     fn is_shared(&self, now: u64) -> bool {
         let recent = self.known.iter().filter(|(_, known)| now.saturating_sub(known.seen) <= AT_IT);
-        let mut at_it = self.turns.iter().chain(recent.map(|(key, _)| key)).map(|(tenant_id, _)| tenant_id);
+        let mut at_it = self.order.iter().chain(recent.map(|(key, _)| key)).map(|(tenant_id, _)| tenant_id);
         at_it.next().is_some_and(|first| at_it.any(|other| other != first))
     }
 
@@ -190,7 +190,7 @@ impl<T> Turns<T> {
     }
 
     fn first_free(&self, now: u64) -> u64 {
-        let until = self.turns.iter().filter_map(|key| self.known.get(key)).map(|known| known.paused_until);
+        let until = self.order.iter().filter_map(|key| self.known.get(key)).map(|known| known.paused_until);
         until.min().unwrap_or(now).max(now)
     }
 

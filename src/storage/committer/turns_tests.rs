@@ -145,7 +145,7 @@ fn others_count_until_they_have_been_away_for_a_while() {
     turns.push(place(1, Lane::Conversations, 100), "message", 0);
     assert_eq!(batch(turns.next(256, false, 0)), ["message"]);
     turns.push(place(0, Lane::Spaces, 20_000), "dear", 0);
-    turns.took([(tenant(0), Lane::Spaces)].into_iter(), 50_000, 0);
+    turns.took([(tenant(0), Lane::Spaces)].into_iter(), SECOND, 0);
     assert_eq!(turns.next(256, false, AT_IT), Next::Pause(LONGEST_PAUSE));
     assert_eq!(batch(turns.next(256, false, AT_IT + 1)), ["dear"]);
 }

@@ -208,6 +208,10 @@ pub struct ServeSettings {
     /// Do not create the tenant `demo` and its first keys in a database without tenants
     #[arg(long, env = "CSCP_NO_DEMO_TENANT")]
     pub no_demo_tenant: bool,
+
+    /// Let everybody call as fast as they like, whatever the policies say of rate limits: to measure
+    #[arg(long, env = "CSCP_NO_RATE_LIMITS")]
+    pub no_rate_limits: bool,
 }
 
 impl ServeSettings {

@@ -59,7 +59,15 @@ impl Server {
     pub(crate) fn start(database: &str, key: &str) -> Self {
         let began = Instant::now();
         let mut command = cscp(database);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--no-demo-tenant"]);
+        command.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--metrics-listen",
+            "off",
+            "--no-demo-tenant",
+            "--no-rate-limits",
+        ]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let mut listens = lines.filter_map(|line| line.strip_prefix("cscp listens on http://").map(str::to_owned));

@@ -51,7 +51,15 @@ impl Server {
         let key = done(cscp(database).args(["key", "create", "--tenant", "bench", "--kind", "handler", "--json"]));
         let key = serde_json::from_str::<Value>(&key).unwrap()["key"].as_str().unwrap().to_owned();
         let mut command = cscp(database);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--no-demo-tenant"]);
+        command.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--metrics-listen",
+            "off",
+            "--no-demo-tenant",
+            "--no-rate-limits",
+        ]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let address = lines.find_map(|line| {

@@ -105,7 +105,8 @@ async fn say_what_is_passed_over(store: &dyn Store) -> Result<(), Failure> {
 /// The limits of the wire, as they were chosen.
 fn wire(serve: &ServeSettings) -> HttpConfig {
     let mebibytes = usize::try_from(serve.body_memory).unwrap_or(usize::MAX);
-    HttpConfig { body_memory: mebibytes.saturating_mul(1 << 20), ..HttpConfig::default() }
+    let body_memory = mebibytes.saturating_mul(1 << 20);
+    HttpConfig { body_memory, rate_limits: !serve.no_rate_limits, ..HttpConfig::default() }
 }
 
 /// As many connections as were chosen, or as the descriptors of this process allow.

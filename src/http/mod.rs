@@ -51,6 +51,8 @@ pub struct HttpConfig {
     pub body_waiting: Duration,
     /// How long a request may take in all.
     pub request_timeout: Duration,
+    /// Whether the rate limits of policies count.
+    pub rate_limits: bool,
 }
 
 impl Default for HttpConfig {
@@ -62,6 +64,7 @@ impl Default for HttpConfig {
             body_memory: 64 << 20,
             body_waiting: Duration::from_secs(2),
             request_timeout: Duration::from_secs(30),
+            rate_limits: true,
         }
     }
 }

@@ -104,6 +104,7 @@ fn space_refusals() -> Vec<SpaceRefusal> {
         SpaceRefusal::EntryInvalid { member: "expires_at".to_owned(), problem: "lies in the past".to_owned() },
         SpaceRefusal::EntryNotFound { what: "signal".to_owned() },
         SpaceRefusal::SpaceFull { what: "facts".to_owned() },
+        SpaceRefusal::WriteTooLarge { what: "dependencies".to_owned(), limit: 9 },
     ]
 }
 
@@ -174,7 +175,7 @@ fn refusals_of_the_state_layer_are_the_callers_to_act_on_say_where_and_repeat_no
         (409, &["space_full"]),
         (412, &["space_revision_mismatch"]),
         (422, &["supersession_cycle", "dependency_cycle", "pointer_to_nothing", "narrower_dependency"]),
-        (422, &["fact_too_large", "fact_invalid", "entry_too_large", "entry_invalid"]),
+        (422, &["fact_too_large", "fact_invalid", "entry_too_large", "entry_invalid", "write_too_large"]),
         (422, &["budget_too_small", "cannot_exclude", "cannot_include"]),
     ];
     let mut expected: BTreeSet<(u16, String)> =

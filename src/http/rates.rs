@@ -1,4 +1,4 @@
-//! How fast one API key may call, where its tenant's policy says so.
+//! How fast one API key may call, and all keys of a tenant together, where the tenant's policy says so.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -10,26 +10,44 @@ use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 
 use super::problem::Problem;
-use crate::domain::id::KeyId;
+use crate::domain::id::{KeyId, TenantId};
+use crate::domain::policy::Pace;
 use crate::domain::rulebook::Rulebook;
 use crate::service::Caller;
 
-/// How many keys are remembered; past that, all begin anew.
+/// How many keys and tenants are remembered; past that, all begin anew.
 const REMEMBERED: usize = 10_000;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// Requests per second and at once.
-type Pace = (NonZeroU32, NonZeroU32);
-/// What a key was allowed when it was last seen, and what it has used of it.
-type Used = (Pace, Arc<DefaultDirectRateLimiter>);
+type Cells = (NonZeroU32, NonZeroU32);
+/// What somebody was allowed when last seen, and what was used of it.
+type Used = (Cells, Arc<DefaultDirectRateLimiter>);
 
-/// The pace of every key that was seen.
+/// Whose requests are counted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Whose {
+    Key(KeyId),
+    Tenant(TenantId),
+}
+
+impl Whose {
+    /// As the headers name it, and as a sentence does.
+    fn names(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Key(_) => ("key", "this API key calls"),
+            Self::Tenant(_) => ("tenant", "the keys of this tenant together call"),
+        }
+    }
+}
+
+/// The pace of everybody who was seen.
 #[derive(Default)]
 pub(crate) struct Rates {
     clock: DefaultClock,
-    keys: Mutex<HashMap<KeyId, Used>>,
+    seen: Mutex<HashMap<Whose, Used>>,
 }
 
 impl std::fmt::Debug for Rates {
@@ -39,41 +57,44 @@ impl std::fmt::Debug for Rates {
 }
 
 impl Rates {
-    /// Refuses a caller that is too fast.
+    /// Refuses a caller that is too fast, by itself or together with the other keys of its tenant.
     pub(crate) fn check(&self, caller: &Caller, rules: &Rulebook) -> Result<(), Problem> {
         let scope = caller.tenant.policy_scope();
         let Some(limits) = rules.rules(&scope).policy.pack().rate_limits.clone() else { return Ok(()) };
-        let (Some(rate), Some(burst)) = (NonZeroU32::new(limits.requests_per_second), NonZeroU32::new(limits.burst))
-        else {
+        let of_key = Pace { requests_per_second: limits.requests_per_second, burst: limits.burst };
+        self.count(Whose::Key(caller.key_id.clone()), of_key)?;
+        limits.tenant.map_or(Ok(()), |pace| self.count(Whose::Tenant(caller.tenant.tenant_id.clone()), pace))
+    }
+
+    fn count(&self, whose: Whose, pace: Pace) -> Result<(), Problem> {
+        let (Some(rate), Some(burst)) = (NonZeroU32::new(pace.requests_per_second), NonZeroU32::new(pace.burst)) else {
             return Ok(());
         };
-        let Err(not_until) = self.limiter(&caller.key_id, (rate, burst)).check() else { return Ok(()) };
+        let (name, sentence) = whose.names();
+        let Err(not_until) = self.limiter(whose, (rate, burst)).check() else { return Ok(()) };
         let wait = not_until.wait_time_from(self.clock.now());
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let seconds = seconds.max(1);
-        Err(Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "rate_limited",
-            "this API key calls faster than its policy allows; wait as long as Retry-After says",
-        )
-        .header(RETRY_AFTER, &seconds.to_string())
-        .header(RATE_LIMIT, &format!("\"key\";r=0;t={seconds}"))
-        .header(RATE_LIMIT_POLICY, &format!("\"key\";q={burst};w=1")))
+        let detail = format!("{sentence} faster than the policy allows; wait as long as Retry-After says");
+        Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail)
+            .header(RETRY_AFTER, &seconds.to_string())
+            .header(RATE_LIMIT, &format!("\"{name}\";r=0;t={seconds}"))
+            .header(RATE_LIMIT_POLICY, &format!("\"{name}\";q={burst};w=1")))
     }
 
-    fn limiter(&self, key_id: &KeyId, pace: Pace) -> Arc<DefaultDirectRateLimiter> {
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, limiter)) = keys.get(key_id)
-            && *known == pace
+    fn limiter(&self, whose: Whose, cells: Cells) -> Arc<DefaultDirectRateLimiter> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, limiter)) = seen.get(&whose)
+            && *known == cells
         {
             return Arc::clone(limiter);
         }
-        if keys.len() >= REMEMBERED {
-            keys.clear();
+        if seen.len() >= REMEMBERED {
+            seen.clear();
         }
-        let quota = Quota::per_second(pace.0).allow_burst(pace.1);
+        let quota = Quota::per_second(cells.0).allow_burst(cells.1);
         let limiter = Arc::new(RateLimiter::direct_with_clock(quota, self.clock.clone()));
-        keys.insert(key_id.clone(), (pace, Arc::clone(&limiter)));
+        seen.insert(whose, (cells, Arc::clone(&limiter)));
         limiter
     }
 }

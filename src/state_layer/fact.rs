@@ -13,6 +13,8 @@ use crate::domain::time::Timestamp;
 pub const MAX_VALUE_BYTES: usize = 16 * 1024;
 /// The most dependencies of one fact.
 pub const MAX_DEPENDENCIES: usize = 64;
+/// The most facts that no longer stand that a review names.
+pub const MAX_FALLEN: usize = 64;
 /// The most former values that a fact carries along, newest first.
 pub const MAX_FORMER: usize = 8;
 /// The most of a former value that is carried along, in bytes; what is longer is cut at a character.

@@ -41,6 +41,8 @@ pub enum SpaceRefusal {
     FactTooLarge { index: usize, member: String, limit: usize },
     #[error("facts[{index}].{member} is not usable: {problem}")]
     FactInvalid { index: usize, member: String, problem: String },
+    #[error("this write has too many {what}: at most {limit} at once; write it in parts")]
+    WriteTooLarge { what: String, limit: usize },
     #[error("the fact was deleted; what is gone cannot be restored")]
     FactDeleted,
     #[error("a fact that the pack shows was deleted while it was assembled; ask again, with another idempotency key")]

@@ -9,18 +9,22 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::house::House;
 
-#[tokio::test]
-async fn a_key_may_call_as_fast_as_its_policy_says() {
+/// A house under the shipped packs with these rate limits in place of their own.
+async fn house_with(limits: &str, config: HttpConfig) -> House {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [
         ("basic.yaml", include_str!("../../policies/basic.yaml")),
         ("strong.yaml", include_str!("../../policies/strong.yaml")),
     ] {
-        let text = text.replace("\nretention:", "\nrate_limits: { requests_per_second: 1, burst: 3 }\n\nretention:");
-        std::fs::write(folder.path().join(name), text).unwrap();
+        let (rest, _) = text.split_once("\nrate_limits:").unwrap();
+        std::fs::write(folder.path().join(name), format!("{rest}\nrate_limits: {limits}\n")).unwrap();
     }
-    let packs = PackSource::Folder(folder.path().to_owned());
-    let house = House::under(&packs, Limits::default(), HttpConfig::default()).await;
+    House::under(&PackSource::Folder(folder.path().to_owned()), Limits::default(), config).await
+}
+
+#[tokio::test]
+async fn a_key_may_call_as_fast_as_its_policy_says() {
+    let house = house_with("{ requests_per_second: 1, burst: 3 }", HttpConfig::default()).await;
     let (one, other) = (house.handler("a").await, house.handler("a").await);
     for _ in 0..3 {
         one.get("/v1/policies").await.expect(200);
@@ -30,6 +34,30 @@ async fn a_key_may_call_as_fast_as_its_policy_says() {
     assert_eq!(limited.header("ratelimit-policy"), Some("\"key\";q=3;w=1"));
     assert!(limited.header("ratelimit").is_some());
     other.get("/v1/policies").await.expect(200);
+}
+
+#[tokio::test]
+async fn more_keys_of_a_tenant_may_not_call_more() {
+    let limits = "{ requests_per_second: 1, burst: 3, tenant: { requests_per_second: 1, burst: 4 } }";
+    let house = house_with(limits, HttpConfig::default()).await;
+    let keys = [house.handler("a").await, house.handler("a").await, house.handler("a").await];
+    for key in keys.iter().chain(&keys[..1]) {
+        key.get("/v1/policies").await.expect(200);
+    }
+    let limited = keys[1].get("/v1/policies").await.problem(429, "rate_limited");
+    assert_eq!(limited.header("retry-after"), Some("1"));
+    assert_eq!(limited.header("ratelimit-policy"), Some("\"tenant\";q=4;w=1"));
+    house.handler("b").await.get("/v1/policies").await.expect(200);
+}
+
+#[tokio::test]
+async fn rate_limits_can_be_lifted() {
+    let config = HttpConfig { rate_limits: false, ..HttpConfig::default() };
+    let house = house_with("{ requests_per_second: 1, burst: 1 }", config).await;
+    let key = house.handler("a").await;
+    for _ in 0..5 {
+        key.get("/v1/policies").await.expect(200);
+    }
 }
 
 #[tokio::test]

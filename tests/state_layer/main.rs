@@ -8,6 +8,7 @@ mod assembly_invariants;
 mod assembly_support;
 mod decide_layers;
 mod decide_refusals;
+mod decide_room;
 mod decide_statebench;
 mod decide_writing;
 mod ledger_cases;

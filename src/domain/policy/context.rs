@@ -79,6 +79,19 @@ pub struct VoiceRules {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateLimits {
+    /// Requests per second of one key, sustained.
+    pub requests_per_second: u32,
+    /// Requests of one key that may come at once.
+    pub burst: u32,
+    /// The same of all keys of a tenant together; none means that more keys may call more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<Pace>,
+}
+
+/// How fast somebody may call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pace {
     /// Requests per second, sustained.
     pub requests_per_second: u32,
     /// Requests that may come at once.

@@ -23,7 +23,7 @@ mod viewing;
 pub use class::SafetyClass;
 pub use context::{
     AccessCallback, AnswerRules, ApprovalTimes, ConfirmationTimes, ContextRules, DisambiguationTimes, ExecutionRules,
-    RateLimits, StateLayerRules, VoiceRules,
+    Pace, RateLimits, StateLayerRules, VoiceRules,
 };
 pub use error::PolicyError;
 pub use immaterial::ImmaterialFields;

@@ -54,6 +54,7 @@ fn status_of(refusal: &SpaceRefusal) -> StatusCode {
         | SpaceRefusal::NarrowerDependency { .. }
         | SpaceRefusal::FactTooLarge { .. }
         | SpaceRefusal::FactInvalid { .. }
+        | SpaceRefusal::WriteTooLarge { .. }
         | SpaceRefusal::EntryTooLarge { .. }
         | SpaceRefusal::EntryInvalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
     }
@@ -97,6 +98,7 @@ fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
             problem.errors.push(FieldError { pointer: pointer(member), problem: why.clone() });
         }
         SpaceRefusal::SpaceFull { what } => drop(problem.members.insert("limit".to_owned(), json!(what))),
+        SpaceRefusal::WriteTooLarge { limit, .. } => drop(problem.members.insert("limit".to_owned(), json!(limit))),
         SpaceRefusal::FactNotFound
         | SpaceRefusal::SpaceNotFound
         | SpaceRefusal::EntryNotFound { .. }

@@ -1,6 +1,6 @@
 //! Checks before facts are written: each rule has its own refusal.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 
 use super::SpaceRules;
 use crate::domain::canonical::canonical;
@@ -171,37 +171,90 @@ pub(super) fn authority(
     }
 }
 
-/// Checks what a fact names against what is there: other facts of the same write, and those of the space.
-pub(super) fn pointers(index: usize, space: &Space, batch: &[(Fact, bool)]) -> Result<(), SpaceRefusal> {
-    let Some((fact, require_targets)) = batch.get(index) else { return Ok(()) };
-    let others = || batch.iter().enumerate().filter(|(at, _)| *at != index).map(|(_, (other, _))| other);
-    if let Some(pointer) = &fact.supersedes {
-        let to_nothing = || SpaceRefusal::PointerToNothing { index, name: pointer.0.clone() };
-        if let Some(target) = FactUid::parse(&pointer.0).and_then(|uid| space.facts.get(&uid)) {
-            match &target.standing {
-                Standing::Superseded { by: Some(by), .. } if !target.is_deleted() => {
-                    return Err(SpaceRefusal::AlreadySuperseded { index, by: by.clone() });
+/// Facts by what they are called: uid, label and key.
+pub(super) struct Called<'a>(HashMap<&'a str, Vec<&'a Fact>>);
+
+impl<'a> Called<'a> {
+    /// Of these facts.
+    pub(super) fn of(facts: impl Iterator<Item = &'a Fact>) -> Self {
+        let mut called: HashMap<&str, Vec<&Fact>> = HashMap::new();
+        for fact in facts {
+            for name in names(fact) {
+                called.entry(name).or_default().push(fact);
+            }
+        }
+        Self(called)
+    }
+
+    /// Those that answer to a name. Who has it twice comes twice.
+    pub(super) fn answering(&self, name: &str) -> impl Iterator<Item = &'a Fact> {
+        self.0.get(name).into_iter().flatten().copied()
+    }
+}
+
+/// What a fact is called.
+fn names(fact: &Fact) -> impl Iterator<Item = &str> {
+    let label = fact.label.as_ref().map(crate::domain::id::FactLabel::as_str);
+    [Some(fact.uid.as_str()), label, Some(fact.key.as_str())].into_iter().flatten()
+}
+
+/// Checks what facts name against what is there: other facts of the same write, and those of the space.
+pub(super) struct Pointers<'a> {
+    space: &'a Space,
+    batch: &'a [(Fact, bool)],
+    /// Facts of the write and of the space, looked at only where a target is demanded.
+    called: Option<Called<'a>>,
+    /// The first fact of the write that replaces a name.
+    replacing: HashMap<&'a str, usize>,
+}
+
+impl<'a> Pointers<'a> {
+    pub(super) fn of(space: &'a Space, batch: &'a [(Fact, bool)]) -> Self {
+        let demanded = batch.iter().any(|(_, require_targets)| *require_targets);
+        let all = || batch.iter().map(|(fact, _)| fact).chain(space.facts.values());
+        let mut replacing = HashMap::new();
+        for (index, (fact, _)) in batch.iter().enumerate() {
+            if let Some(pointer) = &fact.supersedes {
+                replacing.entry(pointer.0.as_str()).or_insert(index);
+            }
+        }
+        Self { space, batch, called: demanded.then(|| Called::of(all())), replacing }
+    }
+
+    /// Whether another fact answers to a name.
+    fn is_there(&self, fact: &Fact, name: &str) -> bool {
+        self.called.as_ref().is_some_and(|called| called.answering(name).any(|other| other.uid != fact.uid))
+    }
+
+    /// Checks one fact of the write.
+    pub(super) fn check(&self, index: usize) -> Result<(), SpaceRefusal> {
+        let Some((fact, require_targets)) = self.batch.get(index) else { return Ok(()) };
+        let to_nothing = |name: &str| SpaceRefusal::PointerToNothing { index, name: name.to_owned() };
+        if let Some(pointer) = &fact.supersedes {
+            if let Some(target) = FactUid::parse(&pointer.0).and_then(|uid| self.space.facts.get(&uid)) {
+                match &target.standing {
+                    Standing::Superseded { by: Some(by), .. } if !target.is_deleted() => {
+                        return Err(SpaceRefusal::AlreadySuperseded { index, by: by.clone() });
+                    }
+                    Standing::Superseded { .. } => return Err(to_nothing(&pointer.0)),
+                    Standing::Valid => {}
                 }
-                Standing::Superseded { .. } => return Err(to_nothing()),
-                Standing::Valid => {}
+                let earlier = self.replacing.get(pointer.0.as_str()).filter(|earlier| **earlier < index);
+                if let Some((earlier, _)) = earlier.and_then(|earlier| self.batch.get(*earlier)) {
+                    return Err(SpaceRefusal::AlreadySuperseded { index, by: earlier.uid.clone() });
+                }
             }
-            let earlier = batch.iter().take(index).find(|(other, _)| other.supersedes.as_ref() == Some(pointer));
-            if let Some((earlier, _)) = earlier {
-                return Err(SpaceRefusal::AlreadySuperseded { index, by: earlier.uid.clone() });
+            if *require_targets && !self.is_there(fact, &pointer.0) {
+                return Err(to_nothing(&pointer.0));
             }
         }
-        let there = others().chain(space.facts.values()).any(|other| answers_to(other, &pointer.0));
-        if *require_targets && !there {
-            return Err(to_nothing());
+        for base in fact.depends_on.iter().filter(|base| *require_targets && base.uid.is_none()) {
+            if base.space.is_some() || !self.is_there(fact, &base.pointer.0) {
+                return Err(to_nothing(&base.pointer.0));
+            }
         }
+        Ok(())
     }
-    for base in fact.depends_on.iter().filter(|base| *require_targets && base.uid.is_none()) {
-        let here = base.space.is_none();
-        if !here || !others().chain(space.facts.values()).any(|other| answers_to(other, &base.pointer.0)) {
-            return Err(SpaceRefusal::PointerToNothing { index, name: base.pointer.0.clone() });
-        }
-    }
-    Ok(())
 }
 
 /// What a fact names, one way or the other.
@@ -216,29 +269,62 @@ fn based_on(fact: &Fact) -> Vec<&str> {
     own.map(|base| base.pointer.0.as_str()).collect()
 }
 
-/// Facts that name others, by what they are called themselves.
+/// Facts that name others, by what they are called themselves, without those from which no names lead on for ever: what
+/// is left goes in circles, or leads to one.
 struct Namers<'a> {
     names: Names,
-    by_name: BTreeMap<&'a str, Vec<&'a Fact>>,
+    by_name: HashMap<&'a str, Vec<&'a Fact>>,
 }
 
 impl<'a> Namers<'a> {
     /// Of this write and of the facts that stand.
-    fn of(names: Names, space: &'a Space, batch: &'a [(Fact, bool)]) -> Self {
+    fn of(pointed: Names, space: &'a Space, batch: &'a [(Fact, bool)]) -> Self {
         let standing = space.facts.values().filter(|known| known.is_valid());
-        let mut by_name: BTreeMap<&str, Vec<&Fact>> = BTreeMap::new();
-        for fact in batch.iter().map(|(fact, _)| fact).chain(standing).filter(|fact| !names(fact).is_empty()) {
-            let label = fact.label.as_ref().map(crate::domain::id::FactLabel::as_str);
-            for name in [Some(fact.uid.as_str()), label, Some(fact.key.as_str())].into_iter().flatten() {
+        let all = batch.iter().map(|(fact, _)| fact).chain(standing);
+        let facts: Vec<(&Fact, Vec<&str>)> =
+            all.map(|fact| (fact, pointed(fact))).filter(|(_, pointed)| !pointed.is_empty()).collect();
+        let mut answering: HashMap<&str, usize> = HashMap::new();
+        let mut pointing: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (place, (fact, pointed)) in facts.iter().enumerate() {
+            for name in names(fact) {
+                *answering.entry(name).or_default() += 1;
+            }
+            for name in pointed {
+                pointing.entry(name).or_default().push(place);
+            }
+        }
+        let mut leading: Vec<usize> = facts.iter().map(|(_, pointed)| pointed.len()).collect();
+        let nobody = |name: &&str| answering.get(*name).is_none_or(|answering| *answering == 0);
+        let mut ends: Vec<&str> = pointing.keys().copied().filter(|name| nobody(name)).collect();
+        while let Some(name) = ends.pop() {
+            for place in pointing.get(name).into_iter().flatten() {
+                let (Some(leading), Some((fact, _))) = (leading.get_mut(*place), facts.get(*place)) else { continue };
+                *leading -= 1;
+                if *leading > 0 {
+                    continue;
+                }
+                for name in names(fact) {
+                    let Some(answering) = answering.get_mut(name) else { continue };
+                    *answering -= 1;
+                    if *answering == 0 {
+                        ends.push(name);
+                    }
+                }
+            }
+        }
+        let left = facts.iter().zip(&leading).filter(|(_, leading)| **leading > 0);
+        let mut by_name: HashMap<&str, Vec<&Fact>> = HashMap::new();
+        for ((fact, _), _) in left {
+            for name in names(fact) {
                 by_name.entry(name).or_default().push(fact);
             }
         }
-        Self { names, by_name }
+        Self { names: pointed, by_name }
     }
 
     /// Whether what a name names leads back, name by name, to a fact.
     fn lead_back(&self, fact: &Fact, name: &'a str) -> bool {
-        let mut seen: BTreeSet<&str> = BTreeSet::from([name]);
+        let mut seen: HashSet<&str> = HashSet::from([name]);
         let mut open: Vec<&str> = vec![name];
         while let Some(name) = open.pop() {
             for named in self.by_name.get(name).into_iter().flatten() {

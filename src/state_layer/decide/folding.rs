@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::checking::Called;
 use crate::domain::id::{FactUid, SpaceId};
 use crate::domain::time::Timestamp;
 use crate::state_layer::event::{FactChange, SpaceEvent};
 use crate::state_layer::fact::{Cause, Change, Fact, Pointer, Standing};
-use crate::state_layer::ledger::{Ledger, LedgerRules};
+use crate::state_layer::ledger::{GivenUp, Ledger, LedgerRules};
 use crate::state_layer::operation::Effects;
 use crate::state_layer::space::Space;
 use crate::state_layer::statement::Statement;
@@ -24,15 +25,19 @@ pub(super) struct Changed {
 ///
 /// Statements later than all in the space are stepped in. With others everything is folded anew, which needs the whole
 /// space.
-pub(super) fn changes(space: &mut Space, statements: Vec<Statement>, rules: &LedgerRules) -> Vec<Changed> {
+pub(super) fn changes(
+    space: &mut Space,
+    statements: Vec<Statement>,
+    rules: &LedgerRules,
+) -> Result<Vec<Changed>, GivenUp> {
     let newest = space.record.as_ref().and_then(|record| record.newest);
     let late = statements.iter().any(|statement| newest.is_some_and(|newest| statement.at() <= newest));
     if late && space.whole { refolded(space, statements, rules) } else { stepped(space, statements, rules) }
 }
 
-fn stepped(space: &mut Space, statements: Vec<Statement>, rules: &LedgerRules) -> Vec<Changed> {
+fn stepped(space: &mut Space, statements: Vec<Statement>, rules: &LedgerRules) -> Result<Vec<Changed>, GivenUp> {
     let mut ledger = Ledger::of(std::mem::take(&mut space.facts));
-    ledger.extend(statements, rules);
+    let stepped = ledger.extend(statements, rules);
     let (mut facts, before) = ledger.into_changes();
     let mut changed = Vec::new();
     for (uid, before) in before {
@@ -45,16 +50,17 @@ fn stepped(space: &mut Space, statements: Vec<Statement>, rules: &LedgerRules) -
         }
     }
     space.facts = facts;
-    changed
+    stepped.map(|()| changed)
 }
 
-fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> Vec<Changed> {
+fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> Result<Vec<Changed>, GivenUp> {
     let mut all = written(space);
     // A deleted value cannot be read again, and neither can what retention took, so folding anew may tell less than is
     // known. Then only what the new statements make different is taken over, with all that hangs together with it.
     let without = has_gaps(space).then(|| Ledger::fold(all.clone(), rules));
     all.extend(statements);
     let mut ledger = Ledger::fold(all, rules);
+    ledger.may_stay()?;
     let concerned = without.map(|without| concerned(space, &without, &ledger));
     let outside = |uid: &FactUid| concerned.as_ref().is_some_and(|concerned| !concerned.contains(uid));
     let mut changed = Vec::new();
@@ -74,7 +80,7 @@ fn refolded(space: &Space, statements: Vec<Statement>, rules: &LedgerRules) -> V
     }
     let new = ledger.facts.into_iter().filter(|(uid, _)| !outside(uid));
     changed.extend(new.map(|(_, after)| Changed { before: None, after, unmade: false }));
-    changed
+    Ok(changed)
 }
 
 /// Whether something that the facts of a space were made of, or refer to, is no longer there.
@@ -170,15 +176,21 @@ pub(super) fn written(space: &Space) -> Vec<Statement> {
         .collect()
 }
 
-/// How many more facts stand after the changes than before: what is put in force less what is put out.
-pub(super) fn growth(changed: &[Changed]) -> i64 {
-    let stands = |fact: Option<&Fact>| i64::from(fact.is_some_and(Fact::is_valid));
-    changed.iter().map(|change| stands(Some(&change.after)) - stands(change.before.as_ref())).sum()
+/// How much of something facts that stand have more after the changes than before.
+pub(super) fn more(changed: &[Changed], of: impl Fn(&Fact) -> usize) -> i64 {
+    let amount = |fact: Option<&Fact>| fact.filter(|fact| fact.is_valid()).map_or(0, |fact| counted(of(fact)));
+    changed.iter().map(|change| amount(Some(&change.after)) - amount(change.before.as_ref())).sum()
+}
+
+/// A number that can be counted with.
+pub(super) fn counted(amount: usize) -> i64 {
+    i64::try_from(amount).unwrap_or(i64::MAX)
 }
 
 /// The events of changes: facts that are new, in the given order, and then those that stand otherwise.
 pub(super) fn events(space_id: &SpaceId, changed: &[Changed], order: &[FactUid], at: Timestamp) -> Vec<SpaceEvent> {
-    let place = |uid: &FactUid| order.iter().position(|known| known == uid).unwrap_or(usize::MAX);
+    let places: BTreeMap<&FactUid, usize> = order.iter().enumerate().rev().map(|(place, uid)| (uid, place)).collect();
+    let place = |uid: &FactUid| places.get(uid).copied().unwrap_or(usize::MAX);
     let mut new: Vec<&Changed> = changed.iter().filter(|change| is_new(change)).collect();
     new.sort_by_cached_key(|change| (place(&change.after.uid), change.after.at, change.after.uid.clone()));
     let written = new.into_iter().map(|change| {
@@ -259,6 +271,7 @@ fn fact_change(before: &Fact, after: &Fact, at: Timestamp) -> FactChange {
 /// What changes mean for the caller. `own` are the facts that were asked for themselves.
 pub(super) fn effects(changed: &[Changed], own: &[FactUid]) -> Effects {
     let mut effects = Effects::default();
+    let own: BTreeSet<&FactUid> = own.iter().collect();
     for Changed { before, after, .. } in changed {
         let uid = after.uid.clone();
         let stood = before.as_ref().is_some_and(Fact::is_valid);
@@ -290,14 +303,14 @@ pub(super) fn effects(changed: &[Changed], own: &[FactUid]) -> Effects {
 /// Names of new facts that nothing in the space answers to.
 pub(super) fn unresolved(space: &Space, uids: &[FactUid]) -> Vec<Pointer> {
     let new: Vec<&Fact> = uids.iter().filter_map(|uid| space.facts.get(uid)).collect();
+    let points = |fact: &&Fact| fact.supersedes.is_some() && fact.superseded.is_empty();
+    let pointing = new.iter().any(points);
+    let called = Called::of(space.facts.values().filter(|_| pointing));
     let mut open: Vec<Pointer> = Vec::new();
     for fact in &new {
         open.extend(fact.depends_on.iter().filter(|base| base.uid.is_none()).map(|base| base.pointer.clone()));
-        let Some(pointer) = &fact.supersedes else { continue };
-        let answers = |other: &Fact| {
-            other.uid != fact.uid && super::checking::answers_to(other, &pointer.0) && other.at <= fact.at
-        };
-        if fact.superseded.is_empty() && !space.facts.values().any(answers) {
+        let Some(pointer) = fact.supersedes.as_ref().filter(|_| points(fact)) else { continue };
+        if !called.answering(&pointer.0).any(|other| other.uid != fact.uid && other.at <= fact.at) {
             open.push(pointer.clone());
         }
     }

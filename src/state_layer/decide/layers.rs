@@ -1,6 +1,7 @@
 //! The layers around the facts: description, identity, environment, working set, saved packs; and erasure.
 
 use super::checking::{MAX_NAME_BYTES, name_problem};
+use super::room::{MAX_ITEMS_BYTES, MAX_SIGNALS_BYTES, bytes, full};
 use super::{Deciding, MAX_ITEMS, MAX_SIGNALS, MAX_WIDER};
 use crate::domain::canonical::canonical;
 use crate::domain::id::{FactUid, SpaceId};
@@ -116,10 +117,15 @@ impl Deciding<'_, '_> {
                     }
                 }
             }
-            None if self.space.signals.len() >= MAX_SIGNALS => {
-                return Err(SpaceRefusal::SpaceFull { what: "signals".to_owned() });
-            }
+            None if self.space.signals.len() >= MAX_SIGNALS => return Err(full("signals")),
             None => {}
+        }
+        let held = |signal: &Signal| bytes(&signal.value) + signal.former.iter().map(String::len).sum::<usize>();
+        let present = self.space.signals.get(&signal.key).map_or(0, held);
+        if held(&signal) > present
+            && self.space.signals.values().map(held).sum::<usize>() - present + held(&signal) > MAX_SIGNALS_BYTES
+        {
+            return Err(full("bytes in signals"));
         }
         self.ensure_space();
         self.happen(SpaceEvent::SignalSet { space_id: self.space_id.clone(), signal: signal.clone() });
@@ -165,7 +171,14 @@ impl Deciding<'_, '_> {
             .collect();
         let left = self.space.items.len().saturating_sub(expired.len());
         if !self.space.items.contains_key(&item.key) && left >= MAX_ITEMS {
-            return Err(SpaceRefusal::SpaceFull { what: "working items".to_owned() });
+            return Err(full("working items"));
+        }
+        let others = self.space.items.values().filter(|known| known.key != item.key && !expired.contains(&known.key));
+        let present = self.space.items.get(&item.key).map_or(0, |present| bytes(&present.content));
+        if bytes(&item.content) > present
+            && others.map(|known| bytes(&known.content)).sum::<usize>() + bytes(&item.content) > MAX_ITEMS_BYTES
+        {
+            return Err(full("bytes in working items"));
         }
         let mut item = item.clone();
         item.expires_at.get_or_insert(self.now.plus_seconds(self.rules.item_ttl_seconds));

@@ -4,6 +4,7 @@ mod checking;
 mod classifying;
 mod folding;
 mod layers;
+mod room;
 mod ruling;
 mod words;
 mod writing;
@@ -18,8 +19,11 @@ use crate::domain::id::{Ids, SpaceId};
 use crate::domain::policy::PolicyRef;
 use crate::domain::time::Timestamp;
 
-/// The most facts of one space that stand.
-pub const MAX_VALID_FACTS: usize = 10_000;
+pub use room::{
+    MAX_FORMERS_BYTES, MAX_ITEMS_BYTES, MAX_LINKS, MAX_SIGNALS_BYTES, MAX_VALID_FACTS, MAX_VALUES_BYTES,
+    MAX_WRITE_BYTES, MAX_WRITE_LINKS,
+};
+
 /// The most signals of one space.
 pub const MAX_SIGNALS: usize = 200;
 /// The most working items of one space.

@@ -1,17 +1,21 @@
 //! Writing facts and taking observations in.
 
-use super::checking::{self, answers_to};
+use std::collections::BTreeMap;
+
+use super::Deciding;
+use super::checking::{self, Called};
 use super::classifying::classify;
 use super::folding;
-use super::{Deciding, MAX_VALID_FACTS};
-use crate::domain::id::{FactUid, PrincipalId};
+use super::room::{self, Room, full};
+use crate::domain::id::{FactUid, PrincipalId, SpaceId};
 use crate::domain::time::Timestamp;
 use crate::state_layer::event::SpaceEvent;
 use crate::state_layer::fact::{Dependency, Fact, Standing};
+use crate::state_layer::ledger::{GivenUp, MAX_WORK};
 use crate::state_layer::operation::{Effects, NamedDependency, NewFact, SpaceAnswer, Writer};
 use crate::state_layer::reading::Reading;
 use crate::state_layer::refusal::SpaceRefusal;
-use crate::state_layer::space::Partition;
+use crate::state_layer::space::{Partition, SpaceRecord};
 use crate::state_layer::statement::Statement;
 
 impl Deciding<'_, '_> {
@@ -27,21 +31,28 @@ impl Deciding<'_, '_> {
             checking::shape(index, fact, &partition)?;
             checking::maturity(index, fact, self.rules.writer.maturity)?;
         }
+        room::write(facts)?;
+        let wider = self.rules.wider.iter();
+        let elsewhere: BTreeMap<&SpaceId, (&SpaceRecord, Called<'_>)> =
+            wider.map(|(record, facts)| (&record.space_id, (record, Called::of(facts.iter())))).collect();
         let mut batch = Vec::with_capacity(facts.len());
         let mut last = None;
         for (index, fact) in facts.iter().enumerate() {
             let at = fact.at.unwrap_or_else(|| self.next_time(last));
             last = last.max(fact.at.is_none().then_some(at));
-            let depends_on = self.dependencies(index, &fact.depends_on, &partition)?;
+            let depends_on = self.dependencies(index, &fact.depends_on, &partition, &elsewhere)?;
             let fact_at = self.new_fact(fact, at, depends_on, writer.principal_id.as_ref(), &partition);
             batch.push((fact_at, fact.require_targets));
         }
+        let pointing = batch.iter().any(|(fact, _)| fact.supersedes.is_some());
+        let standing = self.space.facts.values().filter(|known| known.is_valid() && pointing);
+        let standing = checking::Called::of(standing);
+        let pointers = checking::Pointers::of(self.space, &batch);
         for (index, (fact, _)) in batch.iter().enumerate() {
-            let standing = self.space.facts.values().filter(|known| known.is_valid());
-            let named = |known: &&Fact| fact.supersedes.as_ref().is_some_and(|pointer| answers_to(known, &pointer.0));
-            let targets: Vec<&Fact> = standing.filter(named).collect();
+            let targets: Vec<&Fact> =
+                fact.supersedes.iter().flat_map(|pointer| standing.answering(&pointer.0)).collect();
             checking::authority(index, fact, &targets, writer, self.rules)?;
-            checking::pointers(index, self.space, &batch)?;
+            pointers.check(index)?;
         }
         checking::circles(self.space, &batch)?;
         let uids: Vec<FactUid> = batch.iter().map(|(fact, _)| fact.uid.clone()).collect();
@@ -76,12 +87,17 @@ impl Deciding<'_, '_> {
         statements: Vec<Statement>,
         own: &[FactUid],
     ) -> Result<Effects, SpaceRefusal> {
-        let standing = self.space.facts.values().filter(|fact| fact.is_valid()).count();
-        let changed = folding::changes(self.space, statements, &self.rules.ledger);
-        let growth = folding::growth(&changed);
-        let most = i64::try_from(MAX_VALID_FACTS).unwrap_or(i64::MAX);
-        if growth > 0 && i64::try_from(standing).unwrap_or(i64::MAX).saturating_add(growth) > most {
-            return Err(SpaceRefusal::SpaceFull { what: "facts".to_owned() });
+        let before: Vec<(Room, i64)> = Room::ALL.into_iter().map(|room| (room, room.taken(self.space))).collect();
+        let changed =
+            folding::changes(self.space, statements, &self.rules.ledger).map_err(|given_up| match given_up {
+                GivenUp::TooMuch => SpaceRefusal::WriteTooLarge { what: "consequences".to_owned(), limit: MAX_WORK },
+                GivenUp::Disagreement => full("facts of one key that disagree"),
+            })?;
+        for (room, taken) in before {
+            let more = folding::more(&changed, |fact| room.of(fact));
+            if more > 0 && taken.saturating_add(more) > room.most() {
+                return Err(full(room.what()));
+            }
         }
         let mut effects = folding::effects(&changed, own);
         let events = folding::events(self.space_id, &changed, own, self.now);
@@ -148,22 +164,21 @@ impl Deciding<'_, '_> {
         index: usize,
         named: &[NamedDependency],
         partition: &Partition,
+        elsewhere: &BTreeMap<&SpaceId, (&SpaceRecord, Called<'_>)>,
     ) -> Result<Vec<Dependency>, SpaceRefusal> {
         let mut kept = Vec::with_capacity(named.len());
         for dependency in named {
             let space = dependency.space.as_ref().filter(|space| *space != self.space_id);
             let mut uid = None;
             if let Some(space) = space {
-                let wider = self.rules.wider.iter().find(|(record, _)| record.space_id == *space);
+                let wider = elsewhere.get(space);
                 if wider.is_some_and(|(record, _)| record.partition.width() < partition.width()) {
                     return Err(SpaceRefusal::NarrowerDependency { index, space: space.clone() });
                 }
-                let answers = |fact: &&Fact| answers_to(fact, &dependency.pointer.0);
-                uid = wider
-                    .and_then(|(_, facts)| {
-                        facts.iter().filter(answers).max_by_key(|fact| (fact.is_valid(), fact.at, fact.recorded_at))
-                    })
-                    .map(|fact| fact.uid.clone());
+                // Of facts that are equal in all of this, the last uid.
+                let order = |fact: &&Fact| (fact.is_valid(), fact.at, fact.recorded_at, fact.uid.clone());
+                let answering = wider.into_iter().flat_map(|(_, facts)| facts.answering(&dependency.pointer.0));
+                uid = answering.max_by_key(order).map(|fact| fact.uid.clone());
             }
             let (pointer, space) = (dependency.pointer.clone(), space.cloned());
             kept.push(Dependency { pointer, space, uid, inferred: false });

@@ -76,6 +76,8 @@ pub(super) struct Index {
     names: Option<BTreeSet<Entry>>,
     /// By the words of keys and values: what only a written fact looks at, made when the first one does.
     words: Option<BTreeSet<Entry>>,
+    /// Names that facts have taken while others waited for them, and that those may not have heard of.
+    unheard: BTreeSet<String>,
 }
 
 /// Hash, time for past names and nothing for others, fact.
@@ -94,6 +96,27 @@ impl Index {
         self.uids = facts.keys().cloned().collect();
         self.sorted = facts.len();
         self.names = Some(names.into_iter().collect());
+        for name in facts.values().filter(|fact| fact.is_valid()).flat_map(waiting) {
+            let taken = [Facet::Key, Facet::Label, Facet::PastKey, Facet::PastLabel];
+            if taken.into_iter().any(|facet| self.of_text(facet, name).next().is_some()) {
+                self.unheard.insert(name.to_owned());
+            }
+        }
+    }
+
+    /// Notes that a new fact has taken its names.
+    pub(super) fn note_names(&mut self, fact: &Fact) {
+        let label = fact.label.as_ref().map(crate::domain::id::FactLabel::as_str);
+        for name in [Some(fact.uid.as_str()), label, Some(fact.key.as_str())].into_iter().flatten() {
+            if self.of_text(Facet::Waiting, name).next().is_some() {
+                self.unheard.insert(name.to_owned());
+            }
+        }
+    }
+
+    /// Whether somebody who waits for this name may not have heard that it is taken.
+    pub(super) fn is_unheard(&self, name: &str) -> bool {
+        self.unheard.contains(name)
     }
 
     /// Makes sure that facts are found by their words too.
@@ -157,6 +180,18 @@ impl Index {
             each_word(fact, |hash| {
                 words.remove(&(hash, 0, slot));
             });
+        }
+    }
+
+    /// A fact that stands depends on a fact, and no longer waits for a name.
+    pub(super) fn answer(&mut self, uid: &FactUid, name: &str, base: &FactUid) {
+        if self.names.is_none() {
+            return;
+        }
+        let slot = self.slot(uid);
+        if let Some(names) = &mut self.names {
+            names.remove(&(Hashed::new(Facet::Waiting).text(name).get(), 0, slot));
+            names.insert((Hashed::new(Facet::Base).text(base.as_str()).get(), 0, slot));
         }
     }
 

@@ -3,6 +3,7 @@
 use super::index::Facet;
 use super::ordering::later;
 use super::standing::Why;
+use super::work::MAX_DISAGREEING;
 use super::{Ledger, LedgerRules, Weight, weight};
 use crate::domain::id::FactUid;
 use crate::domain::time::Timestamp;
@@ -71,6 +72,13 @@ impl Ledger {
         let strongest = weighed.iter().filter(|(_, peer, _)| peer.rank > own.rank).max_by_key(|(_, peer, _)| peer.rank);
         if let Some((peer, theirs, _)) = strongest {
             self.overrule(uid, peer, &own, theirs, since);
+            return;
+        }
+        let disputes = |(_, theirs, same_value): &&(FactUid, Weight, bool)| {
+            theirs.rank == own.rank && theirs.of_others(&own) && !same_value
+        };
+        if weighed.iter().filter(disputes).count() > MAX_DISAGREEING {
+            self.work.disagrees();
             return;
         }
         for (peer, theirs, same_value) in &weighed {

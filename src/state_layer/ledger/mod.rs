@@ -5,6 +5,7 @@
 //! a ledger that holds no others takes it just as well.
 
 mod deriving;
+mod falling;
 mod index;
 mod inferring;
 mod instructions;
@@ -15,6 +16,7 @@ mod resolving;
 mod ruling;
 mod standing;
 mod weighing;
+mod work;
 mod writing;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +27,8 @@ use super::statement::Statement;
 use crate::domain::id::FactUid;
 use index::Index;
 pub(super) use weighing::{Weight, weight};
+use work::Work;
+pub use work::{GivenUp, MAX_DISAGREEING, MAX_WORK};
 
 /// What folding goes by.
 #[derive(Debug, Clone)]
@@ -46,6 +50,8 @@ pub struct Ledger {
     before: BTreeMap<FactUid, Option<Fact>>,
     /// Where chains lead, remembered so that long ones are walked once.
     shortcuts: BTreeMap<FactUid, FactUid>,
+    /// What the steps took.
+    work: Work,
 }
 
 impl PartialEq for Ledger {
@@ -84,10 +90,26 @@ impl Ledger {
     }
 
     /// Adds several statements, none earlier than any in the ledger, in their own order.
-    pub fn extend(&mut self, statements: Vec<Statement>, rules: &LedgerRules) {
+    ///
+    /// Gives up between two of them when it was too much work, and when facts of one key disagree beyond what may be: the
+    /// ledger is then good for nothing but [`Ledger::into_changes`].
+    pub fn extend(&mut self, statements: Vec<Statement>, rules: &LedgerRules) -> Result<(), GivenUp> {
         for statement in ordering::sorted(statements) {
+            self.work.may_go_on()?;
             self.step(statement, rules);
         }
+        self.work.may_stay()
+    }
+
+    /// What the steps since this ledger was made took, in units of about a microsecond: the same on every machine.
+    #[must_use]
+    pub fn work_done(&self) -> usize {
+        self.work.done()
+    }
+
+    /// Whether what was folded may stay.
+    pub(super) fn may_stay(&self) -> Result<(), GivenUp> {
+        self.work.may_stay()
     }
 
     /// The facts that were derived from this one and stand: the dependencies read the other way (`derived_facts`).

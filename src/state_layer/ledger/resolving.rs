@@ -67,13 +67,15 @@ impl Ledger {
 
     /// The newest fact of a name that stands.
     fn standing_under(&self, name: &str, way: Way, but: &FactUid) -> Option<FactUid> {
-        self.index
-            .of_text(way.standing(), name)
-            .filter(|uid| *uid != but)
-            .filter_map(|uid| self.facts.get(uid))
-            .filter(|fact| fact.is_valid() && way.calls(fact, name))
-            .max_by(|one, other| later(one, other))
-            .map(|fact| fact.uid.clone())
+        let called = || {
+            let filed = self.index.of_text(way.standing(), name).filter(|uid| *uid != but);
+            let facts = filed.filter_map(|uid| self.facts.get(uid));
+            facts.filter(|fact| fact.is_valid() && way.calls(fact, name))
+        };
+        // What is told apart by its content is dear to compare: only those of the latest time are.
+        let latest = called().map(|fact| fact.at).max()?;
+        let newest = called().filter(|fact| fact.at == latest).max_by(|one, other| later(one, other));
+        newest.map(|fact| fact.uid.clone())
     }
 
     /// The newest fact of a name that no longer stands.

@@ -41,7 +41,7 @@ impl Ledger {
             Standing::Valid => None,
         };
         if let Some(direct) = replacer.clone() {
-            self.edit(&direct, |fact| fact.superseded.retain(|replaced| replaced != uid));
+            self.amend(&direct, |fact| fact.superseded.retain(|replaced| replaced != uid));
         }
         let mut steps = 0;
         while let Some(next) = replacer.take().filter(|_| steps <= self.facts.len()) {
@@ -83,7 +83,7 @@ impl Ledger {
         let carriers: Vec<FactUid> =
             self.facts.values().filter(|fact| carries(fact, uid)).map(|fact| fact.uid.clone()).collect();
         for carrier in carriers {
-            self.edit(&carrier, |fact| fact.former.retain(|former| former.uid != *uid));
+            self.amend(&carrier, |fact| fact.former.retain(|former| former.uid != *uid));
         }
     }
 }

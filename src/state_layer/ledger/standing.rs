@@ -17,20 +17,34 @@ pub(super) struct Why {
 impl Ledger {
     /// Takes a new fact in.
     pub(super) fn insert(&mut self, fact: Fact) {
+        self.work.spend(1);
         self.before.entry(fact.uid.clone()).or_insert(None);
         self.index.add(&fact);
+        self.index.note_names(&fact);
         self.facts.insert(fact.uid.clone(), fact);
     }
 
     /// Changes a fact, remembers what it was, and keeps the index.
     pub(super) fn edit(&mut self, uid: &FactUid, change: impl FnOnce(&mut Fact)) {
         let Some(fact) = self.facts.get_mut(uid) else { return };
+        self.work.spend(1 + fact.depends_on.len());
         if !self.before.contains_key(uid) {
             self.before.insert(uid.clone(), Some(fact.clone()));
         }
         self.index.remove(fact);
         change(fact);
         self.index.add(fact);
+    }
+
+    /// Changes what the index knows nothing of, or is told of by itself: not how a fact stands, what it is called and what
+    /// contests it.
+    pub(super) fn amend(&mut self, uid: &FactUid, change: impl FnOnce(&mut Fact)) {
+        let Some(fact) = self.facts.get_mut(uid) else { return };
+        self.work.spend(1);
+        if !self.before.contains_key(uid) {
+            self.before.insert(uid.clone(), Some(fact.clone()));
+        }
+        change(fact);
     }
 
     pub(super) fn stands(&self, uid: &FactUid) -> bool {
@@ -44,7 +58,7 @@ impl Ledger {
         }
         let gone = self.former_of(uid);
         self.end(uid, Some(by), why);
-        self.edit(by, |fact| {
+        self.amend(by, |fact| {
             if !fact.superseded.contains(uid) {
                 fact.superseded.push(uid.clone());
             }

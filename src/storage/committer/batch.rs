@@ -85,6 +85,7 @@ impl Line {
         while let Some(batch) = self.queue.take(self.limits.batch, one_tenant).await {
             let size = u32::try_from(batch.len()).unwrap_or(u32::MAX);
             metrics::histogram!("cscp_batch_operations").record(f64::from(size));
+            let (began, places) = (Instant::now(), batch.iter().map(|waiting| waiting.place.clone()).collect());
             // Those that were left out too often come first: nothing behind them may overtake them.
             let (overdue, batch): (Vec<_>, Vec<_>) = batch.into_iter().partition(|waiting| waiting.skips >= PATIENCE);
             if !overdue.is_empty() {
@@ -94,6 +95,7 @@ impl Line {
                 let nothing_else = batch.iter().all(|waiting| waiting.skips > 0);
                 self.commit(batch, if nothing_else { Locking::Wait } else { Locking::Skip }).await;
             }
+            self.queue.took(places, began.elapsed());
         }
     }
 

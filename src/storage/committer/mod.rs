@@ -1,7 +1,7 @@
 //! The committer: decide under the lock, commit once, answer after the commit.
 //!
-//! Whatever queued while the last batch was committing becomes the next batch: no delay is added, and a lone request
-//! commits at once. A batch takes all its locks, loads all its state, reads the clock, decides each operation in
+//! What queued while the last batch was committing becomes the next batch, as much of it as is fair to all tenants
+//! ([`turns`]): no delay is added but for what costs others too much, and a lone request commits at once. A batch takes all its locks, loads all its state, reads the clock, decides each operation in
 //! memory and writes everything set by set. If the database refuses the batch, each operation is tried alone, so one
 //! cannot sink its neighbours.
 //!
@@ -11,9 +11,11 @@
 
 mod accounting;
 mod batch;
+mod cost;
 mod in_force;
 mod queue;
 mod spaces;
+mod turns;
 mod work;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -36,6 +38,7 @@ use batch::Line;
 pub use in_force::RulesInForce;
 use queue::Queue;
 use spaces::stream_of;
+use turns::Place;
 
 /// What is to be decided, and for whom.
 #[derive(Debug, Clone)]
@@ -181,6 +184,7 @@ struct Waiting {
     submission: Submitted,
     reply: oneshot::Sender<Result<Outcome, Busy>>,
     skips: u8,
+    place: Place,
 }
 
 impl Waiting {
@@ -273,7 +277,8 @@ impl Committer {
     async fn queue_and_wait(&self, submission: Submitted) -> Result<Outcome, Busy> {
         let (reply, answer) = oneshot::channel();
         let queue = &self.queues[self.line_of(&submission)];
-        queue.push(Waiting { submission, reply, skips: 0 })?;
+        let place = cost::place(&submission);
+        queue.push(Waiting { submission, reply, skips: 0, place })?;
         tokio::select! {
             biased;
             answer = answer => answer.unwrap_or(Err(Busy::Stopping)),

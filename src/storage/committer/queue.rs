@@ -1,13 +1,12 @@
 //! The bounded queue in front of the writer, fair between tenants.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
+use super::turns::{Next, Place, Turns};
 use super::{Busy, Limits, Waiting, WriteHealth};
-use crate::domain::id::TenantId;
 
 /// How long a caller is asked to stay away when the queue is full, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -18,19 +17,17 @@ const FAILURE_COUNTS: Duration = Duration::from_secs(10);
 /// How long a clock that was found behind is told of.
 const CLOCK_COUNTS: Duration = Duration::from_mins(1);
 
-/// Operations that wait, one line per tenant; lines take turns.
+/// Operations that wait; tenants take turns.
 pub(super) struct Queue {
     limits: Limits,
     state: Mutex<State>,
     arrived: Notify,
+    began: Instant,
 }
 
 #[derive(Default)]
 struct State {
-    lines: HashMap<TenantId, VecDeque<Waiting>>,
-    /// Tenants whose lines are not empty, in the order of their turns.
-    turns: VecDeque<TenantId>,
-    waiting: usize,
+    turns: Turns<Waiting>,
     closed: bool,
     /// When a commit failed last, if none has succeeded since.
     failed_at: Option<Instant>,
@@ -51,7 +48,7 @@ impl Drop for UnderWay<'_> {
 
 impl Queue {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { limits, state: Mutex::new(State::default()), arrived: Notify::new() }
+        Self { limits, state: Mutex::new(State::default()), arrived: Notify::new(), began: Instant::now() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -60,7 +57,7 @@ impl Queue {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.state().waiting
+        self.state().turns.len()
     }
 
     pub(super) fn push(&self, waiting: Waiting) -> Result<(), Busy> {
@@ -69,16 +66,11 @@ impl Queue {
         if state.closed {
             return Err(Busy::Stopping);
         }
-        let tenant_id = &waiting.submission.tenant.tenant_id;
-        let in_line = state.lines.get(tenant_id).map_or(0, VecDeque::len);
-        if state.waiting >= self.limits.queued || in_line >= self.limits.queued_per_tenant {
+        let in_line = state.turns.of(&waiting.place.tenant_id);
+        if state.turns.len() >= self.limits.queued || in_line >= self.limits.queued_per_tenant {
             return Err(Busy::Full { retry_after_seconds: RETRY_AFTER_SECONDS });
         }
-        if in_line == 0 {
-            state.turns.push_back(tenant_id.clone());
-        }
-        state.waiting += 1;
-        state.lines.entry(tenant_id.clone()).or_default().push_back(waiting);
+        state.turns.push(waiting.place.clone(), waiting, self.now());
         drop(guard);
         self.arrived.notify_one();
         Ok(())
@@ -87,18 +79,16 @@ impl Queue {
     /// Puts skipped operations back where they were: at the front of their lines, in order.
     pub(super) fn put_back(&self, skipped: Vec<Waiting>) {
         let mut guard = self.state();
-        let state = &mut *guard;
         for waiting in skipped.into_iter().rev() {
-            let tenant_id = waiting.submission.tenant.tenant_id.clone();
-            let line = state.lines.entry(tenant_id.clone()).or_default();
-            if line.is_empty() {
-                state.turns.push_back(tenant_id);
-            }
-            line.push_front(waiting);
-            state.waiting += 1;
+            guard.turns.put_back(waiting.place.clone(), waiting);
         }
         drop(guard);
         self.arrived.notify_one();
+    }
+
+    /// Microseconds since this queue was made.
+    fn now(&self) -> u64 {
+        micros(self.began.elapsed())
     }
 
     /// Up to `most` operations, one from each tenant in turn, or of one tenant only. Waits for the first; `None` when
@@ -106,17 +96,30 @@ impl Queue {
     pub(super) async fn take(&self, most: usize, one_tenant: bool) -> Option<Vec<Waiting>> {
         loop {
             let arrived = self.arrived.notified();
+            let mut pause = None;
             {
                 let mut state = self.state();
-                if state.waiting > 0 {
-                    return Some(if one_tenant { state.take_turn(most) } else { state.take(most) });
-                }
-                if state.closed {
-                    return None;
+                // Who stops makes nobody wait any more.
+                let now = if state.closed { u64::MAX } else { self.now() };
+                match state.turns.next(most, one_tenant, now) {
+                    Next::Batch(batch) => return Some(batch),
+                    Next::Pause(until) => pause = Some(Duration::from_micros(until.saturating_sub(now))),
+                    Next::Nothing if state.closed => return None,
+                    Next::Nothing => {}
                 }
             }
-            arrived.await;
+            match pause {
+                None => arrived.await,
+                Some(pause) => drop(tokio::time::timeout(pause, arrived).await),
+            }
         }
+    }
+
+    /// Notes how long a batch took that had these in it.
+    pub(super) fn took(&self, places: Vec<Place>, time: Duration) {
+        let lines = places.into_iter().map(|place| (place.tenant_id, place.lane));
+        let now = self.now();
+        self.state().turns.took(lines, micros(time), now);
     }
 
     pub(super) fn commit_failed(&self) {
@@ -163,9 +166,8 @@ impl Queue {
     pub(super) fn abandon(&self) {
         let left: Vec<Waiting> = {
             let mut state = self.state();
-            (state.closed, state.waiting) = (true, 0);
-            state.turns.clear();
-            state.lines.drain().flat_map(|(_, line)| line).collect()
+            state.closed = true;
+            state.turns.drain()
         };
         for waiting in left {
             waiting.reply(Err(Busy::Stopping));
@@ -178,34 +180,6 @@ impl Queue {
     }
 }
 
-impl State {
-    fn take(&mut self, most: usize) -> Vec<Waiting> {
-        let mut batch = Vec::with_capacity(most.min(self.waiting));
-        while batch.len() < most {
-            let Some(tenant_id) = self.turns.pop_front() else { break };
-            let Some(line) = self.lines.get_mut(&tenant_id) else { continue };
-            batch.extend(line.pop_front());
-            if line.is_empty() {
-                self.lines.remove(&tenant_id);
-            } else {
-                self.turns.push_back(tenant_id);
-            }
-        }
-        self.waiting -= batch.len();
-        batch
-    }
-
-    /// What the tenant whose turn it is has waiting.
-    fn take_turn(&mut self, most: usize) -> Vec<Waiting> {
-        let Some(tenant_id) = self.turns.pop_front() else { return Vec::new() };
-        let Some(line) = self.lines.get_mut(&tenant_id) else { return Vec::new() };
-        let batch: Vec<Waiting> = line.drain(..line.len().min(most)).collect();
-        if line.is_empty() {
-            self.lines.remove(&tenant_id);
-        } else {
-            self.turns.push_back(tenant_id);
-        }
-        self.waiting -= batch.len();
-        batch
-    }
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

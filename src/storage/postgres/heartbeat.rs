@@ -58,12 +58,12 @@ impl Heartbeat {
     async fn ask(&self) -> Result<PgRow, sqlx::Error> {
         let mut held = self.connection.lock().await;
         // A connection that was not answered on is not asked again: it goes with this function.
-        let mut connection = match held.take().filter(|held| self.hosts.is_current(held.since.elapsed())) {
-            Some(connection) => connection,
-            None => {
-                let since = Instant::now();
-                Connection { connected: PgConnection::connect_with(&self.hosts.options()).await?, since }
-            }
+        let current = held.take().filter(|held| self.hosts.is_current(held.since.elapsed()));
+        let mut connection = if let Some(connection) = current {
+            connection
+        } else {
+            let since = Instant::now();
+            Connection { connected: PgConnection::connect_with(&self.hosts.options()).await?, since }
         };
         // Without a name for the statement: a pooler may stand between.
         let row = connection.connected.fetch_one(sqlx::raw_sql(NOW)).await?;

@@ -85,7 +85,8 @@ impl Hosts {
         loop {
             match timeout(PATIENCE, &mut connecting).await {
                 Ok(connected) => return connected,
-                Err(_) => self.seek().await,
+                // Rare, and large: it is not part of every statement.
+                Err(_) => Box::pin(self.seek()).await,
             }
         }
     }

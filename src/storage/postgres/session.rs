@@ -213,7 +213,9 @@ impl Desk {
 
     async fn open(&self) -> Result<Session, StorageError> {
         let silence = self.silence.clone();
-        let reached = silence.clone().or(self.hosts.reaching(self.pool.acquire())).await?;
+        // A large future, which each of the waits around it would hold twice.
+        let acquiring = Box::pin(self.pool.acquire());
+        let reached = silence.clone().or(self.hosts.reaching(acquiring)).await?;
         let connection = reached.map_err(|error| self.judge.explain(error))?;
         Ok(Session { connection: Some(connection), silence, named: self.named, open: false, cut: false })
     }

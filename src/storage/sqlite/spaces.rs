@@ -57,6 +57,8 @@ const LOAD_NAMED: &str = "
     SELECT r.tenant_id, r.space_id, r.kind || ' ' || r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
         CROSS JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'";
 
+/// What a deleted space leaves behind. The indexes of its log and of its answers are partial: without a word that the column
+/// is not null the whole log of the tenant would be walked.
 pub(super) const ERASE: [&str; 4] = [
     // Packs of other spaces that took this one in.
     "-- sqlite: spaces.erase_packs
@@ -67,24 +69,26 @@ pub(super) const ERASE: [&str; 4] = [
             WHERE named.type = 'text' AND w.value->>0 = space_records.tenant_id)",
     "-- sqlite: spaces.erase_answers
     UPDATE claims SET body = json_set(body, '$.result', json('{\"Err\":{\"space_code\":\"space_not_found\"}}'))
-        WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
+        WHERE (tenant_id, claim_key) IN (SELECT c.tenant_id, c.claim_key FROM json_each(?1) AS w
+            CROSS JOIN claims AS c ON c.tenant_id = w.value->>0 AND c.space_id = w.value->>1)",
     "-- sqlite: spaces.erase
     DELETE FROM space_records WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
     "-- sqlite: spaces.erase_payloads
-    DELETE FROM log_payloads WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
+    DELETE FROM log_payloads WHERE space_id IS NOT NULL AND (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
 ];
 
 /// What a deleted fact leaves behind: what the log says of it, packs that name it, answers that hold it.
 const FORGET: [&str; 3] = [
     "-- sqlite: spaces.forget_facts
-    DELETE FROM log_payloads WHERE (tenant_id, fact_uid) IN (SELECT value->>0, value->>2 FROM json_each(?1))",
+    DELETE FROM log_payloads WHERE fact_uid IS NOT NULL AND (tenant_id, fact_uid) IN (SELECT value->>0, value->>2 FROM json_each(?1))",
     "-- sqlite: spaces.forget_packs
-    DELETE FROM space_records WHERE kind = 'pack' AND EXISTS (SELECT 1 FROM json_each(?1)
-        WHERE value->>0 = space_records.tenant_id AND instr(space_records.body, value->>2) > 0)",
+    DELETE FROM space_records WHERE kind = 'pack' AND tenant_id IN (SELECT value->>0 FROM json_each(?1))
+        AND EXISTS (SELECT 1 FROM json_each(?1) WHERE value->>0 = space_records.tenant_id AND instr(space_records.body, value->>2) > 0)",
     "-- sqlite: spaces.forget_answers
     UPDATE claims SET body = json_set(body, '$.result', json('{\"Err\":{\"space_code\":\"fact_deleted\"}}'))
-        WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))
-        AND EXISTS (SELECT 1 FROM json_each(?1) WHERE instr(claims.body, value->>2) > 0)",
+        WHERE (tenant_id, claim_key) IN (SELECT c.tenant_id, c.claim_key FROM json_each(?1) AS w
+            CROSS JOIN claims AS c ON c.tenant_id = w.value->>0 AND c.space_id = w.value->>1
+            AND instr(c.body, w.value->>2) > 0)",
 ];
 
 const TOLD_OF: &str = "

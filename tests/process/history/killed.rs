@@ -116,7 +116,7 @@ async fn the_history_of_one_server_on_sqlite_keeps_every_rule() {
     folder.done(&["tenant", "create", TENANT, "--policy", "operational"]);
     let key = folder.key("admin");
     let policies = hurried(&folder).into_os_string().into_string().unwrap();
-    let serve = ["--policies", &policies, "--no-demo-tenant", "--metrics-listen", "off"];
+    let serve = ["--policies", &policies, "--no-rate-limits", "--no-demo-tenant", "--metrics-listen", "off"];
     let mut server = Server::start_with(&folder, &serve);
     let address = server.base.clone();
     let (plan, playing) = begin(vec![address.clone()], &key, 5_000);

@@ -1,0 +1,53 @@
+//! One request after the other, and what each took.
+
+use std::time::Instant;
+
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::bodies::message;
+use crate::server::{Answer, Caller, Server};
+
+/// Messages of which the median is an ordinary one.
+const ORDINARY: u64 = 51;
+
+/// A run of requests by one caller, with nobody else there.
+pub(crate) struct Measure<'a> {
+    server: &'a Server,
+    pub(crate) caller: Caller,
+    /// What an ordinary message takes, in milliseconds.
+    ordinary: f64,
+}
+
+impl<'a> Measure<'a> {
+    /// Measures ordinary messages first, and prints the head of the table.
+    pub(crate) async fn begin(server: &'a Server, caller: Caller) -> Self {
+        let mut times = Vec::new();
+        for number in 0..ORDINARY {
+            let before = server.batches().await;
+            caller.must(Method::POST, "/v1/messages", &message("ordinary", number, number)).await;
+            times.push((server.batches().await.1 - before.1) * 1e3);
+        }
+        times.sort_by(f64::total_cmp);
+        let ordinary = times[times.len() / 2];
+        println!("| request | answer | under the writer, ms | batches | ratio to a message | whole answer, ms |");
+        println!("|---|---|---|---|---|---|");
+        println!("| an ordinary message | 200 | {ordinary:.2} | 1 | 1 | |");
+        Self { server, caller, ordinary }
+    }
+
+    /// Sends a request and prints what it took.
+    pub(crate) async fn request(&self, name: &str, method: Method, path: &str, body: &Value) -> Answer {
+        let before = self.server.batches().await;
+        let began = Instant::now();
+        let answer = self.caller.send(method, path, body).await;
+        let whole = began.elapsed().as_secs_f64() * 1e3;
+        let after = self.server.batches().await;
+        let (batches, under) = (after.0 - before.0, (after.1 - before.1) * 1e3);
+        let code = answer.body["code"].as_str().unwrap_or_default();
+        let status = answer.status.as_u16();
+        let ratio = under / self.ordinary;
+        println!("| {name} | {status} {code} | {under:.1} | {batches:.0} | {ratio:.0} | {whole:.0} |");
+        answer
+    }
+}

@@ -1,0 +1,53 @@
+//! What an operation will cost, as far as that can be told before anything is loaded. It decides what shares a batch, and
+//! nothing else: a wrong guess makes a batch longer or shorter.
+
+use super::Submitted;
+use super::turns::{Lane, Place};
+use crate::state_layer::operation::{NewFact, SpaceAction};
+use crate::storage::request::Request;
+
+/// An operation on a conversation, in microseconds.
+const ORDINARY: u64 = 150;
+/// An operation on a space beside what it brings: all that stands in the space is loaded.
+const SPACE: u64 = 1_000;
+/// One fact of a write.
+const FACT: u64 = 80;
+/// One of its dependencies.
+const DEPENDENCY: u64 = 20;
+/// So many bytes of a value take a microsecond.
+const BYTES: usize = 32;
+/// What may take the history of a whole space.
+const WHOLE: u64 = 20_000;
+
+/// Where an operation waits.
+pub(super) fn place(submission: &Submitted) -> Place {
+    let tenant_id = submission.tenant.tenant_id.clone();
+    match &submission.request {
+        Request::Core(_) => Place { tenant_id, lane: Lane::Conversations, cost: ORDINARY },
+        Request::Space(operation) => Place { tenant_id, lane: Lane::Spaces, cost: of_space(&operation.action) },
+    }
+}
+
+fn of_space(action: &SpaceAction) -> u64 {
+    match action {
+        SpaceAction::Write(facts) => SPACE + facts.iter().map(of_fact).sum::<u64>(),
+        SpaceAction::Restore { .. }
+        | SpaceAction::Delete { .. }
+        | SpaceAction::CloseTask { .. }
+        | SpaceAction::SavePack { .. }
+        | SpaceAction::Erase => WHOLE,
+        SpaceAction::Describe { .. }
+        | SpaceAction::SetIdentity(_)
+        | SpaceAction::Observe(_)
+        | SpaceAction::SetSignal(_)
+        | SpaceAction::RemoveSignal(_)
+        | SpaceAction::SetItem(_)
+        | SpaceAction::RemoveItem(_) => SPACE,
+    }
+}
+
+fn of_fact(fact: &NewFact) -> u64 {
+    let count = |amount: usize| u64::try_from(amount).unwrap_or(u64::MAX);
+    let bytes = fact.value.as_str().map_or(256, str::len);
+    FACT + DEPENDENCY * count(fact.depends_on.len()) + count(bytes / BYTES)
+}

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Failure;
+use super::sole::warn_of_guard;
 use crate::config::{DatabaseUrl, ServeSettings, Settings, state_folder};
 use crate::service::transparency::{Guard, GuardError, NoGuard, Protection, Signer, Transparency};
 use crate::storage::Store;
@@ -56,6 +57,7 @@ fn guard(settings: &Settings, serve: &ServeSettings, signer: &Signer) -> Result<
         };
         let guard = FileGuard::open(opening)?;
         say_where(&folder, protection);
+        warn_of_guard(&folder);
         Ok(Arc::new(guard))
     };
     if let Some(folder) = &serve.log_guard {

@@ -37,7 +37,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         None => open::published(&store).await?,
     };
     let log = Arc::new(log::open(settings, serve, Arc::clone(&store))?);
-    sole::warn_of_others(settings, serve.log_guard.as_deref());
+    sole::warn_of_database(settings);
     log::compare(&log).await?;
     let mut house = open::house(store, rules);
     house.service = house.service.told_by(policies.status()).logging_to(Arc::clone(&log));

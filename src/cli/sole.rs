@@ -41,15 +41,16 @@ fn lock_file(database: &Path) -> PathBuf {
     database.with_file_name(name)
 }
 
-/// Warns of what others than the owner can read or change: a database holds personal data and keys, a guard's folder what
-/// keeps this server from signing another history.
-pub(super) fn warn_of_others(settings: &Settings, guard: Option<&Path>) {
+/// Warns of a database file that others than its owner can read or change: it holds personal data and keys.
+pub(super) fn warn_of_database(settings: &Settings) {
     if let DatabaseUrl::Sqlite(path) = &settings.database {
         warn_of(path, "the database file", "chmod 600");
     }
-    if let Some(folder) = guard {
-        warn_of(folder, "the folder of the guard", "chmod 700");
-    }
+}
+
+/// The same of a guard's folder: it holds what keeps this server from signing another history.
+pub(super) fn warn_of_guard(folder: &Path) {
+    warn_of(folder, "the folder of the guard", "chmod 700");
 }
 
 fn warn_of(path: &Path, what: &str, mend: &str) {

@@ -72,6 +72,8 @@ const OF_NOBODY: &[(&str, &str)] = &[
     ("GET /openapi.yaml", "the document"),
     ("GET /schemas/evidence-artifact.json", "the document"),
     ("GET /schemas/evidence-bundle.json", "the document"),
+    ("GET /log/{tenant}/checkpoint", "hashes"),
+    ("GET /log/{tenant}/tile/{path}", "hashes"),
     ("GET /healthz", "the server"),
     ("GET /readyz", "the server"),
     ("GET /.well-known/wfs.json", "the server"),

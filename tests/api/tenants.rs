@@ -158,7 +158,8 @@ async fn on_every_route_anothers_id_is_answered_like_one_that_never_existed() {
             .as_object()
             .unwrap()
             .iter()
-            .filter(|(path, _)| path.contains('{'))
+            // A published log is anybody's, with the tenant in its path.
+            .filter(|(path, _)| path.contains('{') && !path.starts_with("/log/"))
             .map(|(_, m)| m.as_object().unwrap().len())
             .sum::<usize>()
     };

@@ -53,7 +53,8 @@ impl Server {
     /// Starts one on the folder's database with further arguments.
     pub(crate) fn start_with(folder: &Folder, arguments: &[&str]) -> Self {
         let mut command = folder.command(&["--listen", "127.0.0.1:0"]);
-        Self::spawn(command.args(arguments))
+        // Tests ask faster than any bot that means well.
+        Self::spawn(command.args(arguments).env("CSCP_NO_RATE_LIMITS", "true"))
     }
 
     /// Starts what this command starts.

@@ -31,7 +31,7 @@ async fn a_second_server_on_one_file_is_refused_and_commands_are_not() {
     assert!(!logged.contains("read or changed by others"), "{logged}");
     let database = folder.database();
     fs::set_permissions(&database, Permissions::from_mode(0o644)).unwrap();
-    let guard = std::path::Path::new(&database).with_extension("guard");
+    let guard = folder.state().join("cscp/guard");
     assert_eq!(fs::metadata(&guard).unwrap().permissions().mode() & 0o777, 0o700, "it is made for its owner alone");
     fs::set_permissions(&guard, Permissions::from_mode(0o755)).unwrap();
     let (_, logged) = Server::start(&folder).stop().await;

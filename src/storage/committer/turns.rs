@@ -20,7 +20,9 @@ pub(super) const SHARED: u64 = 3_000;
 pub(super) const AT_IT: u64 = 2_000_000;
 /// A batch that takes no longer than this is never paused for: ordinary writes are not held up.
 const BRIEF: u64 = 20_000;
-/// Nor one that takes so many times as long as the briefest: a slow disk is nobody's fault.
+/// What the briefest batches take, as long as that is not known.
+const ASSUMED: u64 = 5_000;
+/// Nor is one paused for that takes no more than so many times as long as the briefest: a slow disk is nobody's fault.
 const BRIEFEST_TIMES: u64 = 3;
 /// A line pauses so many times as long as its batch took: it has about a twentieth of the writer. More would keep a tenant with
 /// large spaces from working, less would let its writes make up what a neighbour waits for.
@@ -89,7 +91,7 @@ impl<T> Default for Turns<T> {
             known: HashMap::new(),
             tidied: 0,
             waiting: 0,
-            briefest: BRIEF,
+            briefest: ASSUMED,
         }
     }
 }

@@ -117,9 +117,9 @@ fn a_line_that_took_long_pauses_while_others_are_at_it() {
     turns.push(loud(), "dear too", 0);
     turns.push(place(1, Lane::Conversations, 100), "message", 0);
     assert_eq!(batch(turns.next(256, false, 0)), ["dear"]);
-    turns.took([(tenant(0), Lane::Spaces)].into_iter(), 20_000, 20_000);
+    turns.took([(tenant(0), Lane::Spaces)].into_iter(), 50_000, 20_000);
     assert_eq!(batch(turns.next(256, false, 20_000)), ["message"]);
-    let until = 20_000 + 2 * SECOND;
+    let until = 20_000 + SECOND;
     assert_eq!(turns.next(256, false, 20_000), Next::Pause(until));
     // What its conversations bring does not pause.
     turns.push(place(0, Lane::Conversations, 100), "own message", 30_000);

@@ -100,10 +100,12 @@ fn say_where(folder: &Path, protection: Protection) {
 /// Compares the log with the guard before the first request is taken, and says loudly what does not fit.
 pub(super) async fn compare(log: &Transparency) -> Result<(), Failure> {
     log.compare_with_guard().await.map_err(Failure::new)?;
-    if log.protection() != Protection::None && log.guard_has_forgotten().await.map_err(Failure::new)? {
-        let what = "checkpoints were signed before, and the guard remembers none: it was lost or is new, and notices from \
-                    now on whether a backup is put back";
-        tracing::warn!("{what}");
+    for tenant_id in log.adopt().await.map_err(Failure::new)? {
+        if log.protection() != Protection::None {
+            let what = "a checkpoint was signed before, and the guard remembered none: it was lost or is new, and notices from \
+                        now on whether a backup is put back";
+            tracing::warn!(tenant = %tenant_id, "{what}");
+        }
     }
     Ok(())
 }

@@ -17,6 +17,13 @@ impl Sole {
     /// Takes the lock of a database file; on PostgreSQL any number of servers work on one database.
     pub(super) fn server(settings: &Settings) -> Result<Self, Failure> {
         let DatabaseUrl::Sqlite(path) = &settings.database else { return Ok(Self { _held: None }) };
+        if has_other_names(path) {
+            return Err(Failure::new(format!(
+                "{} has more than one name (a hard link): SQLite keeps its log under the name that it is opened by, and two \
+                 names would damage the database; remove the other one",
+                path.display()
+            )));
+        }
         let path = lock_file(path);
         let failed =
             |error: &dyn std::fmt::Display| Failure::new(format!("{} cannot be locked: {error}", path.display()));
@@ -39,6 +46,17 @@ fn lock_file(database: &Path) -> PathBuf {
     let mut name = database.file_name().map(std::ffi::OsStr::to_owned).unwrap_or_default();
     name.push(".server-lock");
     database.with_file_name(name)
+}
+
+#[cfg(unix)]
+fn has_other_names(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(path).is_ok_and(|found| found.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_path: &Path) -> bool {
+    false
 }
 
 /// Warns of a database file that others than its owner can read or change: it holds personal data and keys.

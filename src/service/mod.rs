@@ -46,7 +46,7 @@ use crate::domain::message::{MessageEvent, message_key};
 use crate::domain::operation::{Answer, CredentialKind, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
-use crate::domain::speaking::SpeaksFor;
+use crate::domain::speaking::{SpeaksFor, Voice};
 use crate::domain::time::{Clock, Timestamp};
 use crate::state_layer::assembly::PackRefusal;
 use crate::storage::committer::{Busy, Committed, Committer, RulesInForce, Submission, WriteHealth};
@@ -73,6 +73,13 @@ impl Caller {
     /// Refuses a caller without a scope.
     pub fn require(&self, scope: Scope) -> Result<(), ServiceError> {
         if self.scopes.contains(&scope) { Ok(()) } else { Err(ServiceError::MissingScope(scope)) }
+    }
+
+    /// Whether this one may change spaces, and who has which role, without being asked what it sees: whoever speaks for
+    /// anyone, so that a service that went away can be replaced, and people who see no values.
+    #[must_use]
+    pub fn gives_access(&self) -> bool {
+        self.speaks_for.voice == Voice::Anyone || !spaces::sees_values(self)
     }
 
     /// The stream in which this caller's reads are recorded.

@@ -161,12 +161,18 @@ pub struct SpaceRecord {
 }
 
 impl SpaceRecord {
-    /// Whether this is somebody's memory: they own it, or, where nobody does, are served in it.
+    /// Whose memory this is: who owns it, or, where nobody does, is served in it.
+    #[must_use]
+    pub fn memory_of(&self) -> Option<&str> {
+        let Partition::User { owner_id } = &self.partition else { return None };
+        let served = self.identity.as_ref().map(|identity| identity.user_id.as_str());
+        owner_id.as_deref().or(served)
+    }
+
+    /// Whether this is that one's memory.
     #[must_use]
     pub fn is_memory_of(&self, user_id: &str) -> bool {
-        let Partition::User { owner_id } = &self.partition else { return false };
-        let served = self.identity.as_ref().map(|identity| identity.user_id.as_str());
-        owner_id.as_deref().or(served) == Some(user_id)
+        self.memory_of() == Some(user_id)
     }
 }
 

@@ -56,6 +56,7 @@ mod spaces_access;
 mod spaces_erasure;
 mod spaces_facts;
 mod spaces_layers;
+mod spaces_outside;
 mod spaces_packs;
 mod spaces_people;
 mod spaces_refusals;

@@ -72,7 +72,9 @@ async fn a_whole_folder_that_is_put_back_is_noticed_at_the_start() {
     let server = start(&folder);
     assert_eq!(log(&server).await, json!(["file", "ok", []]));
     let (_, logged) = server.stop().await;
-    assert!(logged.contains("the guard remembers none"), "{logged}");
+    assert!(logged.contains("the guard remembered none"), "{logged}");
+    let again = start(&folder).stop().await.1;
+    assert!(!again.contains("the guard remembered none"), "what is there is remembered from now on: {again}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -97,7 +97,11 @@ async fn a_monitor_rebuilds_the_tree_from_what_is_published() {
 
     // What is not there is not there, and nobody learns which tenants are.
     let others = ["tile/0/x999/999", "tile/0/0", "tile/7/000", "tile/entries/900.p/2", "tile/0/../000", "elsewhere"];
-    for path in others.iter().map(|path| format!("/log/{TENANT}/{path}")).chain(["/log/nobody/checkpoint".to_owned()]) {
+    for path in others
+        .iter()
+        .map(|path| format!("/log/{TENANT}/{path}"))
+        .chain(["/log/nobody/checkpoint".to_owned(), "/log/%ff/checkpoint".to_owned()])
+    {
         assert_eq!(fetched(&server, &path).await.0, 404, "{path}");
     }
 }

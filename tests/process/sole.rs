@@ -22,6 +22,13 @@ async fn a_second_server_on_one_file_is_refused_and_commands_are_not() {
     let refused = second();
     assert!(!refused.status.success(), "{refused:?}");
     assert!(complained(&refused).contains("another server works on this database file"), "{refused:?}");
+    let link = folder.path().join("link.db");
+    fs::hard_link(folder.database(), &link).unwrap();
+    let mut by_another_name = cscp();
+    by_another_name.args(["serve", "--listen", "127.0.0.1:0", "--ops-listen", "off", "--database"]).arg(&link);
+    let refused = by_another_name.output().unwrap();
+    assert!(!refused.status.success() && complained(&refused).contains("hard link"), "{refused:?}");
+    fs::remove_file(link).unwrap();
     folder.key("handler");
     assert!(folder.done(&["verify"]).contains("Every chain holds"));
     folder.done(&["backup", folder.path().join("copy.db").to_str().unwrap()]);

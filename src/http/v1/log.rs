@@ -2,7 +2,7 @@
 //!
 //! Nobody's key is asked for, and nothing is answered unless the server was started with `--publish-log`.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
@@ -10,6 +10,7 @@ use crate::domain::id::TenantId;
 use crate::evidence::tree::TilePath;
 use crate::http::App;
 use crate::http::endpoint::{Endpoint, Route};
+use crate::http::extract::{PathId, PathIds};
 use crate::http::problem::Problem;
 
 const CHECKPOINT: Endpoint = Endpoint::get("/log/{tenant}/checkpoint", &[]);
@@ -29,12 +30,12 @@ fn tenant(text: String) -> Result<TenantId, Problem> {
     TenantId::new(text).map_err(|_| Problem::not_found("log"))
 }
 
-async fn checkpoint(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+async fn checkpoint(State(app): State<App>, PathId(id): PathId) -> Result<Response, Problem> {
     let note = app.service.published_checkpoint(&tenant(id)?).await?;
     Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8"), (CACHE_CONTROL, AT_ONCE)], note).into_response())
 }
 
-async fn tile(State(app): State<App>, Path((id, path)): Path<(String, String)>) -> Result<Response, Problem> {
+async fn tile(State(app): State<App>, PathIds(id, path): PathIds) -> Result<Response, Problem> {
     let path = TilePath::parse(&path).ok_or_else(|| Problem::not_found("tile"))?;
     let bytes = app.service.published_tile(&tenant(id)?, path).await?;
     Ok(([(CONTENT_TYPE, "application/octet-stream"), (CACHE_CONTROL, FOR_EVER)], bytes).into_response())

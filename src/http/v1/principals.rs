@@ -18,6 +18,7 @@ use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, unexpected};
+use crate::service::ServiceError;
 use crate::storage::{PrincipalQuery, Scope};
 
 const PUT: Endpoint = Endpoint::put("/v1/principals/{principal_id}", &[Scope::PrincipalWrite]);
@@ -107,6 +108,10 @@ impl From<Principal> for PrincipalWire {
 }
 
 async fn put(call: Call, PathId(id): PathId, body: Body<PutWire>) -> Result<Reply, Problem> {
+    // Roles open what is restricted to them: who speaks for one person, or for nobody, does not hand them out.
+    if !call.caller.gives_access() {
+        return Err(ServiceError::NotPermitted.into());
+    }
     let claim = call.claim(&body.value);
     let operation = Operation::PutPrincipal(registration(&call, id, body.typed)?);
     let done = call.decide(operation, claim).await?;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::gate::{AtGate, Pass, asked};
-use super::{Seen, gives_access, want};
-use crate::domain::id::{FactUid, SpaceId};
+use super::{Seen, want};
+use crate::domain::id::{FactUid, PrincipalId, SpaceId};
 use crate::domain::speaking::Voice;
 use crate::service::recording::{Looked, Unrecorded};
 use crate::service::{Caller, Service, ServiceError};
@@ -115,9 +115,10 @@ impl Service {
         Ok(self.load_spaces(&[want]).await?.remove(space_id).and_then(|space| space.record))
     }
 
-    /// Who may not see what is in a space may not say either who may see it: that would be a way around the gate.
-    pub(super) async fn may_describe(&self, caller: &Caller, space_id: &SpaceId) -> Result<(), ServiceError> {
-        if gives_access(caller) {
+    /// Who may not see what is in a space may not change anything in it either, nor say who may see it: what a change does
+    /// tells what was there, and whoever deletes a space can make it anew.
+    pub(super) async fn may_change(&self, caller: &Caller, space_id: &SpaceId) -> Result<(), ServiceError> {
+        if caller.gives_access() {
             return Ok(());
         }
         let Some(record) = self.bare_space(caller, space_id).await? else { return Ok(()) };
@@ -125,6 +126,19 @@ impl Service {
         let facts: Vec<&Fact> = space.facts.values().collect();
         let pass = self.pass(caller, space_id, space.record.as_ref(), &facts).await?;
         if pass.is_open() { Ok(()) } else { Err(ServiceError::NotPermitted) }
+    }
+
+    /// Fails with [`ServiceError::LegalHold`] where a space is the memory of somebody who is held. A hold that is placed at
+    /// this very moment may come too late.
+    pub(super) async fn is_free_to_go(&self, caller: &Caller, space_id: &SpaceId) -> Result<(), ServiceError> {
+        let held = self.store.held(&caller.tenant.tenant_id).await?;
+        if held.is_empty() {
+            return Ok(());
+        }
+        let record = self.bare_space(caller, space_id).await?;
+        let whose =
+            record.as_ref().and_then(SpaceRecord::memory_of).and_then(|id| PrincipalId::new(id.to_owned()).ok());
+        if whose.is_some_and(|whose| held.holds_principal(&whose)) { Err(ServiceError::LegalHold) } else { Ok(()) }
     }
 
     /// A space with the facts about which a service is asked, if one is.

@@ -305,11 +305,11 @@ impl Pass {
         if self.is_open() { Seen::clear(it) } else { Seen::covered(it) }
     }
 
-    /// The facts of a space for a pack, with what its viewer may not see set apart. Audiences of single facts are left to
-    /// the assembly, which says of each why it is not there.
+    /// The facts of a space for a pack, with what its viewer may not see set apart.
     pub(super) fn split(&self, mut facts: BTreeMap<FactUid, Fact>) -> Shown {
-        let denied = facts.keys().filter(|uid| !self.admitted.admits(uid)).cloned().collect();
-        facts.retain(|uid, _| self.admitted.admits(uid));
+        let admits = |fact: &Fact| self.admitted.admits(&fact.uid) && self.is_for(&fact.restricted_to, &fact.text());
+        let denied = facts.values().filter(|fact| !admits(fact)).map(|fact| fact.uid.clone()).collect();
+        facts.retain(|_, fact| admits(fact));
         Shown { facts, denied, barred: !self.is_open() }
     }
 

@@ -55,11 +55,13 @@ impl Service {
         action: SpaceAction,
         claim: Option<Claim>,
     ) -> Result<SpaceDecided, ServiceError> {
-        match action {
-            SpaceAction::Describe { .. } => self.may_describe(caller, &space_id).await?,
-            // An identity says who has which rank and which grants.
-            SpaceAction::SetIdentity(_) if !gives_access(caller) => return Err(ServiceError::NotPermitted),
-            _ => {}
+        // An identity says who has which rank and which grants.
+        if matches!(action, SpaceAction::SetIdentity(_)) && !caller.gives_access() {
+            return Err(ServiceError::NotPermitted);
+        }
+        self.may_change(caller, &space_id).await?;
+        if matches!(action, SpaceAction::Delete { .. } | SpaceAction::Erase) {
+            self.is_free_to_go(caller, &space_id).await?;
         }
         let decided = self.decide_unseen(caller, space_id.clone(), action, claim).await?;
         let result = match decided.result {
@@ -133,12 +135,6 @@ impl Service {
         spaces.retain(|_, space| space.record.is_some());
         Ok(spaces)
     }
-}
-
-/// Whether this one may say who sees what without being asked what it sees: whoever speaks for anyone, so that a service
-/// that went away can be replaced, and people who see no values.
-fn gives_access(caller: &Caller) -> bool {
-    caller.speaks_for.voice == Voice::Anyone || !sees_values(caller)
 }
 
 /// All that stands in a space, or all of it.

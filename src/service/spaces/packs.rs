@@ -126,10 +126,16 @@ impl Service {
         let (mut space, wider) = self.spaces_of(caller, &new, as_of).await?;
         let viewer = self.viewer(caller, new.viewer.as_ref(), space.record.as_ref()).await?;
         let gate = self.gate_for(caller, Looker::Viewer(viewer.clone()));
+        // What this space's identity grants holds here: elsewhere a viewer is who is registered, as on every other route.
+        let elsewhere = match (caller.gives_access(), viewer.user_id.is_empty()) {
+            (true, _) | (_, true) => viewer.clone(),
+            (false, false) => self.known(caller, &viewer.user_id, None, None).await?,
+        };
+        let elsewhere = self.gate_for(caller, Looker::Viewer(elsewhere));
         let own = Space { record: space.record.clone(), facts: std::mem::take(&mut space.facts), ..Space::default() };
         let read: Vec<SpaceId> = wider.keys().cloned().collect();
-        let spaces = std::iter::once((new.space_id.clone(), own)).chain(wider).collect();
-        let shown = self.split(&gate, spaces).await;
+        let mut shown = self.split(&gate, vec![(new.space_id.clone(), own)]).await;
+        shown.extend(self.split(&elsewhere, wider.into_iter().collect()).await);
         let own = shown.first().is_some_and(|own| !own.barred);
         let kept = space.signals.values().filter(|kept| own && new.environment.iter().all(|it| it.key != kept.key));
         let sources = Sources {

@@ -128,7 +128,7 @@ impl Transparency {
     }
 
     /// Whoever moves the guard signs; the other one looks again in the next round.
-    async fn move_guard(&self, tenant: &Tenant, from: Option<Signed>, to: Signed) -> Result<bool, LogError> {
+    pub(super) async fn move_guard(&self, tenant: &Tenant, from: Option<Signed>, to: Signed) -> Result<bool, LogError> {
         let tenant_id = tenant.tenant_id.clone();
         Ok(self.guarded(move |guard| guard.advance(&tenant_id, from.as_ref(), &to)).await?)
     }

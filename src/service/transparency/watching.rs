@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{LogError, Refusal, Signed, Transparency};
 use crate::domain::id::TenantId;
+use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::tree::{TileSet, right_edge, root};
 use crate::storage::{Tenant, TreeHead};
 
@@ -30,17 +31,26 @@ impl Transparency {
         Ok(())
     }
 
-    /// Whether checkpoints were signed of which the guard knows nothing: it was lost, or it is a new one.
-    pub async fn guard_has_forgotten(&self) -> Result<bool, LogError> {
-        if self.signer.is_none() || !self.guarded(|guard| guard.remembered()).await?.is_empty() {
-            return Ok(false);
-        }
+    /// Has the guard remember what was signed of logs that it knows nothing of, from their newest checkpoint on; says whose
+    /// they are. It was lost or is a new one; whether a backup was put back before, nobody can tell any more.
+    pub async fn adopt(&self) -> Result<Vec<TenantId>, LogError> {
+        let Some(signer) = &self.signer else { return Ok(Vec::new()) };
+        let mut adopted = Vec::new();
         for tenant in self.store.tenants().await? {
-            if self.store.checkpoint(&tenant.tenant_id).await?.is_some() {
-                return Ok(true);
+            if self.last_signed(&tenant.tenant_id).await?.is_some() {
+                continue;
+            }
+            let Some(newest) = self.store.checkpoint(&tenant.tenant_id).await? else { continue };
+            // What another key has signed is not this key's history.
+            let keys = signer.verifiers(&signer.origin(&tenant))?;
+            let Ok(checkpoint) = Checkpoint::open(&newest.note, &keys) else { continue };
+            let newest =
+                Signed { origin: checkpoint.origin().to_owned(), size: checkpoint.size(), root: checkpoint.root() };
+            if self.move_guard(&tenant, None, newest).await? {
+                adopted.push(tenant.tenant_id);
             }
         }
-        Ok(false)
+        Ok(adopted)
     }
 
     /// Compares again and again, until it is told to stop.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use sqlx::postgres::PgConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection as _, PgConnection, PgPool};
 use tokio::time::{MissedTickBehavior, timeout};
 
@@ -29,7 +29,7 @@ pub(super) struct Hosts {
     judge: Arc<Judge>,
     current: AtomicUsize,
     /// When connections began to lead elsewhere. Older ones are let go of.
-    moved: Mutex<Option<Instant>>,
+    moved: Arc<Mutex<Option<Instant>>>,
     followers: OnceLock<Vec<Follower>>,
     /// Held by whoever asks, so that one at a time does.
     asking: tokio::sync::Mutex<()>,
@@ -38,7 +38,7 @@ pub(super) struct Hosts {
 impl Hosts {
     pub(super) fn new(options: Vec<PgConnectOptions>, judge: Arc<Judge>) -> Self {
         let (followers, asking) = (OnceLock::new(), tokio::sync::Mutex::default());
-        Self { options, judge, current: AtomicUsize::new(0), moved: Mutex::default(), followers, asking }
+        Self { options, judge, current: AtomicUsize::new(0), moved: Arc::default(), followers, asking }
     }
 
     /// A connection to the server that takes writes.
@@ -52,6 +52,28 @@ impl Hosts {
     pub(super) fn options(&self) -> PgConnectOptions {
         let current = self.current.load(Ordering::Acquire);
         self.options.get(current).or_else(|| self.options.first()).cloned().unwrap_or_default()
+    }
+
+    /// Connections that lead to the server that takes writes, each judged before it is used.
+    pub(super) fn pool(&self, most: u32) -> PgPoolOptions {
+        // Without limits of age the driver starts no task that looks for old connections: that task can spin for ever when
+        // a connection is returned while it counts (sqlx issue 3645). A connection that broke is found when it is used.
+        let ageless = PgPoolOptions::new().max_lifetime(None).idle_timeout(None);
+        let (moved, judge) = (Arc::clone(&self.moved), Arc::clone(&self.judge));
+        ageless
+            .acquire_timeout(super::ACQUIRE)
+            .max_connections(most.max(1))
+            .before_acquire(move |_, connection| {
+                let current = was_made_since(&moved, connection.age);
+                Box::pin(async move { Ok(current) })
+            })
+            .after_connect(move |connection, _| {
+                let judge = Arc::clone(&judge);
+                Box::pin(async move {
+                    let judged = judge.check(connection).await;
+                    judged.map(drop).map_err(|error| sqlx::Error::Configuration(error.into()))
+                })
+            })
     }
 
     /// Names the pools whose connections follow, and has them watch the primary if there is a choice.
@@ -72,8 +94,7 @@ impl Hosts {
 
     /// Whether a connection of this age leads where connections lead now.
     pub(super) fn is_current(&self, age: Duration) -> bool {
-        let moved = *self.moved.lock().unwrap_or_else(PoisonError::into_inner);
-        moved.is_none_or(|moved| age < moved.elapsed())
+        was_made_since(&self.moved, age)
     }
 
     /// Waits for a connection, and looks for the primary while there is none.
@@ -134,4 +155,10 @@ impl Hosts {
         let answered = timeout(patience, connecting).await;
         answered.unwrap_or_else(|_| Err(StorageError::Unavailable("no connection was made in time".to_owned())))
     }
+}
+
+/// Whether a connection of this age was made since connections began to lead elsewhere.
+fn was_made_since(moved: &Mutex<Option<Instant>>, age: Duration) -> bool {
+    let moved = *moved.lock().unwrap_or_else(PoisonError::into_inner);
+    moved.is_none_or(|moved| age < moved.elapsed())
 }

@@ -36,7 +36,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::postgres::PgPoolOptions;
 use sqlx::{Connection as _, PgConnection, PgPool};
 
 use self::hosts::Hosts;
@@ -104,11 +103,11 @@ impl PostgresStore {
         let at_once = settings.writers.max(1);
         // Whether a connection still works shows when the transaction begins; asking before would cost a round trip.
         let of_writers = if settings.pooler { |options| options } else { session::with_rules };
-        let writers = pool(at_once + SPARE, &hosts, &judge).test_before_acquire(false);
+        let writers = hosts.pool(at_once + SPARE).test_before_acquire(false);
         let writers = writers.connect_lazy_with(of_writers(hosts.options()));
         // Better no start than a server that finds out with its first message that it cannot write.
         drop(writers.acquire().await.map_err(|error| judge.explain(error))?);
-        let readers = pool(settings.readers, &hosts, &judge).connect_lazy_with(hosts.options());
+        let readers = hosts.pool(settings.readers).connect_lazy_with(hosts.options());
         hosts.lead(vec![(writers.clone(), of_writers), (readers.clone(), |options| options)]);
         let desk = |pool: PgPool| Desk {
             pool,
@@ -140,28 +139,6 @@ impl PostgresStore {
 /// A connection to the server of the address that takes writes.
 async fn primary(settings: &PostgresSettings) -> Result<PgConnection, StorageError> {
     Hosts::new(settings.connect_options()?, Arc::new(Judge::new(settings))).primary().await
-}
-
-/// Connections that lead to the server that takes writes, each judged before it is used.
-fn pool(most: u32, hosts: &Arc<Hosts>, judge: &Arc<Judge>) -> PgPoolOptions {
-    // Without limits of age the driver starts no task that looks for old connections: that task can spin for ever when
-    // a connection is returned while it counts (sqlx issue 3645). A connection that broke is found when it is used.
-    let ageless = PgPoolOptions::new().max_lifetime(None).idle_timeout(None);
-    let (hosts, judge) = (Arc::clone(hosts), Arc::clone(judge));
-    ageless
-        .acquire_timeout(ACQUIRE)
-        .max_connections(most.max(1))
-        .before_acquire(move |_, connection| {
-            let current = hosts.is_current(connection.age);
-            Box::pin(async move { Ok(current) })
-        })
-        .after_connect(move |connection, _| {
-            let judge = Arc::clone(&judge);
-            Box::pin(async move {
-                let judged = judge.check(connection).await;
-                judged.map(drop).map_err(|error| sqlx::Error::Configuration(error.into()))
-            })
-        })
 }
 
 #[async_trait]

@@ -8,6 +8,7 @@ mod live;
 mod load;
 mod logged;
 mod mending;
+mod opening;
 mod policies;
 mod read;
 mod retention;
@@ -21,12 +22,12 @@ mod write;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::SqlitePoolOptions;
 use sqlx::{Connection as _, Sqlite, SqlitePool};
 
+use self::opening::{BUSY_TIMEOUT, options};
 use self::rows::{nameless_head, unavailable};
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
@@ -57,9 +58,6 @@ const READERS: u32 = 4;
 const ROWS_AT_ONCE: usize = 512;
 /// What a reader keeps of the file, in KiB with a minus as SQLite wants it: the keys of a log in another order than its own.
 const READER_CACHE: &str = "-16384";
-/// How long a writer waits for another process's transaction, such as a `cscp key create` beside the server.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// A SQLite database file.
 pub struct SqliteStore {
     writer: SqlitePool,
@@ -92,19 +90,6 @@ impl SqliteStore {
         let readers = pool.max_connections(READERS).connect_with(readers).await.map_err(unavailable)?;
         Ok(Self { writer, readers, clock })
     }
-}
-
-fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .journal_mode(SqliteJournalMode::Wal)
-        // NORMAL may lose the last commits when the power goes: acknowledged means durable.
-        .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(BUSY_TIMEOUT)
-        // The log is folded into the file when it has 32 MiB, not 4: a page that many commits changed is copied once.
-        .pragma("wal_autocheckpoint", "8192")
-        .pragma("secure_delete", "ON")
-        .pragma("trusted_schema", "OFF")
 }
 
 /// A transaction that holds the one write lock.

@@ -92,7 +92,7 @@ impl Ledger {
     /// Adds several statements, none earlier than any in the ledger, in their own order.
     ///
     /// Gives up between two of them when it was too much work, and when facts of one key disagree beyond what may be: the
-    /// ledger is then good for nothing but [`Ledger::into_changes`].
+    /// ledger is then good for nothing but `into_changes`.
     pub fn extend(&mut self, statements: Vec<Statement>, rules: &LedgerRules) -> Result<(), GivenUp> {
         for statement in ordering::sorted(statements) {
             self.work.may_go_on()?;

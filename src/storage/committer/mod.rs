@@ -1,7 +1,7 @@
 //! The committer: decide under the lock, commit once, answer after the commit.
 //!
 //! What queued while the last batch was committing becomes the next batch, as much of it as is fair to all tenants
-//! ([`turns`]): no delay is added but for what costs others too much, and a lone request commits at once. A batch takes all its locks, loads all its state, reads the clock, decides each operation in
+//! (`turns`): no delay is added but for what costs others too much, and a lone request commits at once. A batch takes all its locks, loads all its state, reads the clock, decides each operation in
 //! memory and writes everything set by set. If the database refuses the batch, each operation is tried alone, so one
 //! cannot sink its neighbours.
 //!

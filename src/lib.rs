@@ -4,15 +4,15 @@
 //! tour; this is the map:
 //!
 //! ```text
-//! domain    ← state_layer ← evidence ← storage (port) ← service ← {http, console, cli}
+//! domain ← state_layer ← evidence ← storage (port) ← committer ← service ← {http, cli}
 //! ```
 //!
 //! - [`domain`]: what the RFC says, as pure functions over values. Start at [`domain::decide::decide`].
 //! - [`evidence`]: entries, hash chains, verification. Pure too.
 //! - [`packs`]: reading policy packs from files.
-//! - [`storage`]: the port, the committer that decides under the lock, and the adapters.
+//! - [`storage`]: the port, and the adapters for SQLite and PostgreSQL.
+//! - [`committer`]: decides under the lock, commits once, answers after the commit.
 //! - [`service`]: use cases.
-//! - [`vault`]: what lies outside every database: the signing key, and the memory of what was signed.
 //! - [`http`]: the wire. [`cli`]: commands, and the only place that names an adapter.
 //!
 //! **Architecture invariant:** left never names right; `tests/tidy` keeps it.
@@ -20,9 +20,11 @@
 //! transaction has committed.
 
 pub mod cli;
+pub mod committer;
 pub mod config;
 pub mod domain;
 pub mod evidence;
+mod files;
 pub mod http;
 pub mod packs;
 pub mod service;
@@ -30,4 +32,3 @@ pub mod state_layer;
 pub mod storage;
 pub mod system;
 pub mod telemetry;
-pub mod vault;

@@ -4,8 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cscp::committer::{Committer, Limits, RulesInForce};
 use cscp::domain::id::{Ids, StreamId};
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::scope::Scope;
 use cscp::domain::speaking::SpeaksFor;
 use cscp::domain::time::Clock;
 use cscp::evidence::auditing::{Auditor, Trusted};
@@ -16,8 +18,6 @@ use cscp::packs::PackSource;
 use cscp::service::exporting::{Payloads, Selection};
 use cscp::service::transparency::{NoGuard, Signer, Transparency};
 use cscp::service::{BundleCheck, Caller, NewKey, Service, verify_tenant};
-use cscp::storage::Scope;
-use cscp::storage::committer::{Committer, Limits, RulesInForce};
 use cscp::system::{SystemClock, SystemEntropy};
 
 use crate::turns::Kept;

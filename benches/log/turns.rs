@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cscp::committer::{Committer, Limits, RulesInForce, Submission};
 use cscp::domain::canonical::{Digest, Purpose, commit, keyed};
 use cscp::domain::id::{Channel, ConversationId, MessageId, PrincipalId, TenantId};
 use cscp::domain::message::{Direction, MessageEvent, MessageKind};
@@ -11,7 +12,6 @@ use cscp::domain::operation::Operation;
 use cscp::domain::time::Clock;
 use cscp::packs::PackSource;
 use cscp::service::transparency::{NoGuard, Signer, Transparency};
-use cscp::storage::committer::{Committer, Limits, RulesInForce, Submission};
 use cscp::storage::postgres::{PostgresSettings, PostgresStore};
 use cscp::storage::sqlite::SqliteStore;
 use cscp::storage::{Store, Tenant};

@@ -11,10 +11,11 @@ use super::{Failure, open};
 use crate::config::Settings;
 use crate::domain::id::{Ids, KeyId, PrincipalId, TenantId};
 use crate::domain::operation::CredentialKind;
+use crate::domain::scope::Scope;
 use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::Clock;
 use crate::service::NewKey;
-use crate::storage::{ApiKey, Scope, StorageError, Store, Tenant};
+use crate::storage::{ApiKey, StorageError, Store, Tenant};
 use crate::system::{SystemClock, SystemEntropy};
 
 #[derive(Debug, Subcommand)]

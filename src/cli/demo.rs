@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use super::control::{mint, new_tenant};
 use super::first_run::register;
 use super::{Failure, demo_script, open};
+use crate::committer::{Committer, Limits};
 use crate::config::Settings;
 use crate::domain::id::{PrincipalId, TenantId};
 use crate::domain::operation::CredentialKind;
@@ -18,7 +19,6 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::http::{HttpConfig, router};
 use crate::service::Service;
 use crate::storage::Store;
-use crate::storage::committer::{Committer, Limits};
 use crate::storage::sqlite::SqliteStore;
 use crate::system::{SystemClock, SystemEntropy};
 

@@ -9,8 +9,9 @@ use super::open::House;
 use crate::domain::id::{PrincipalId, RoleName, TenantId};
 use crate::domain::operation::{CredentialKind, Operation, PutPrincipal};
 use crate::domain::principal::PrincipalKind;
+use crate::domain::scope::Scope;
 use crate::service::Service;
-use crate::storage::{Scope, StorageError, Tenant};
+use crate::storage::{StorageError, Tenant};
 
 const TENANT: &str = "demo";
 

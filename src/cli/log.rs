@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::Failure;
 use super::sole::warn_of_guard;
 use crate::config::{DatabaseUrl, ServeSettings, Settings, state_folder};
+use crate::service::transparency::{FileGuard, Opening, seeds_from, seeds_of};
 use crate::service::transparency::{Guard, GuardError, NoGuard, Protection, Signer, Transparency};
 use crate::storage::Store;
 use crate::system::{SystemClock, SystemEntropy};
-use crate::vault::{FileGuard, Opening, seeds_from, seeds_of};
 
 /// Opens the log. A key that is missing is made; a key or a guard that cannot be used stops the start.
 pub(super) fn open(settings: &Settings, serve: &ServeSettings, store: Arc<dyn Store>) -> Result<Transparency, Failure> {

@@ -9,18 +9,18 @@ use tokio::task::JoinHandle;
 
 use super::Failure;
 use super::sole::Sole;
+use crate::committer::{Committer, Limits, RulesInForce};
 use crate::config::{DatabaseUrl, PostgresUrl, Settings, state_folder};
 use crate::domain::policy::PolicyError;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Clock;
 use crate::service::retention::Retention;
 use crate::service::{PolicyFailure, PolicyWatch, Service};
-use crate::storage::committer::{Committer, Limits, RulesInForce};
+use crate::storage::FileTimelines;
 use crate::storage::postgres::{PostgresSettings, PostgresStore};
 use crate::storage::sqlite::SqliteStore;
 use crate::storage::{Store, Timelines};
 use crate::system::{SystemClock, SystemEntropy};
-use crate::vault::FileTimelines;
 
 /// Opens the database. Where it is a file, the folder and the file are created if they are missing.
 pub(super) async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {

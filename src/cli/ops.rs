@@ -14,7 +14,7 @@ use crate::config::OpsListen;
 use crate::domain::time::Clock as _;
 use crate::http::{ListenLimits, listen, ops_router};
 use crate::service::Service;
-use crate::storage::committer::WriteHealth;
+use crate::service::WriteHealth;
 use crate::system::SystemClock;
 
 /// Its open connections: whoever collects metrics needs one, and so does whoever asks for health.

@@ -10,10 +10,10 @@ use tokio::sync::watch;
 
 use super::ops::Ops;
 use super::{Failure, first_run, log, open, sole};
+use crate::committer::{Committer, WriteHealth};
 use crate::config::{ServeSettings, Settings};
 use crate::http::{HttpConfig, ListenLimits, listen, router};
 use crate::storage::Store;
-use crate::storage::committer::{Committer, WriteHealth};
 
 /// Descriptors that are left for everything but callers' connections: the database, the operators' listener, files.
 const OTHER_DESCRIPTORS: u64 = 256;

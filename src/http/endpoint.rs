@@ -6,7 +6,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use axum::{Extension, Router};
 
 use super::App;
-use crate::storage::Scope;
+use crate::domain::scope::Scope;
 
 /// Who checks that the caller holds one of an endpoint's scopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

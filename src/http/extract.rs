@@ -12,10 +12,10 @@ use super::endpoint::{CheckedBy, Endpoint};
 use super::headers::{idempotency_key, if_match, presented_key};
 use super::problem::Problem;
 use crate::domain::canonical::{Purpose, canonical};
+use crate::domain::idempotency::Claim;
 use crate::domain::operation::CredentialKind;
 use crate::domain::refusal::Refusal;
 use crate::service::{Caller, ServiceError};
-use crate::storage::Claim;
 
 /// What the boundary logs about the caller, once it is known.
 #[derive(Debug, Clone, Default)]

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::problem::Problem;
 use crate::domain::canonical::{Purpose, canonical};
+use crate::domain::query::{MAX_PAGE, Position};
 use crate::service::Caller;
-use crate::storage::{MAX_PAGE, Position};
 
 const DEFAULT_PAGE: u32 = 50;
 const TAG_BYTES: usize = 16;

@@ -15,7 +15,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::slots::SlotError;
 use crate::service::ServiceError;
 use crate::state_layer::refusal::SpaceRefusal;
-use crate::storage::Refused;
+use crate::state_layer::request::Refused;
 
 /// The media type of a problem.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";

@@ -7,9 +7,9 @@ use crate::domain::command::{ExecutionState, Outcome};
 use crate::domain::id::{ContextId, FactUid, ItemId, SpaceId};
 use crate::domain::lifecycle::{LifecycleEvent, Status};
 use crate::domain::prompt::PromptError;
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::state_layer::assembly::PackRefusal;
-use crate::storage::Scope;
 
 /// What a caller wrote, and nobody else is told.
 const CANARY: &str = "CANARY";

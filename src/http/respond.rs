@@ -9,10 +9,9 @@ use serde::Serialize;
 use super::extract::Call;
 use super::headers::{IDEMPOTENT_REPLAYED, etag};
 use super::problem::Problem;
+use crate::domain::idempotency::Claim;
 use crate::domain::operation::{Answer, Operation};
-use crate::domain::time::Timestamp;
-use crate::service::{ServiceError, Unrecorded};
-use crate::storage::Claim;
+use crate::service::{Committed, ServiceError, Unrecorded};
 
 /// A JSON answer.
 #[derive(Debug)]
@@ -70,34 +69,31 @@ impl IntoResponse for Reply {
     }
 }
 
-/// What was decided.
-pub(crate) struct Done {
-    /// The answer.
-    pub(crate) answer: Answer,
-    /// When it was decided.
-    pub(crate) at: Timestamp,
-    /// Whether an earlier answer came back.
-    pub(crate) replayed: bool,
-}
-
 impl Call {
     /// Has an operation decided. A refusal that comes back a second time is marked as a replay too.
-    pub(crate) async fn decide(&self, operation: Operation, claim: Option<Claim>) -> Result<Done, Problem> {
-        let committed = self.app.service.decide(&self.caller, operation, claim).await?;
-        let (at, replayed) = (committed.at, committed.replayed);
-        match committed.result {
-            Ok(answer) => Ok(Done { answer, at, replayed }),
-            Err(refusal) => {
-                let problem = Problem::from(refusal);
-                Err(if replayed { problem.header(IDEMPOTENT_REPLAYED, "true") } else { problem })
-            }
-        }
+    pub(crate) async fn decide(
+        &self,
+        operation: Operation,
+        claim: Option<Claim>,
+    ) -> Result<Committed<Answer>, Problem> {
+        accepted(self.app.service.decide(&self.caller, operation, claim).await?, ServiceError::Refused)
     }
 
     /// What a use case found, once it is recorded that this caller looked.
     pub(crate) async fn recorded<T>(&self, found: Unrecorded<T>) -> Result<T, Problem> {
         Ok(found.record(&self.app.service, &self.caller).await?)
     }
+}
+
+/// The answer to a decision, or the problem that its refusal is. A replayed refusal is marked as a replay too.
+pub(crate) fn accepted<A, R>(
+    decided: Committed<Result<A, R>>,
+    refusal: fn(R) -> ServiceError,
+) -> Result<Committed<A>, Problem> {
+    decided.accepted().map_err(|refused| {
+        let problem = Problem::from(refusal(refused.result));
+        if refused.replayed { problem.header(IDEMPOTENT_REPLAYED, "true") } else { problem }
+    })
 }
 
 /// An answer of another kind than the operation has: a mistake in this program.

@@ -12,8 +12,8 @@ use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{DetailLevel, OocRules, RedactionMethod};
 use crate::domain::principal::Principal;
 use crate::domain::redaction::{EXTENSIONS, Redactor};
+use crate::domain::scope::Scope;
 use crate::domain::slots::{ACTIVE_TARGET, LAST_RESULT, SlotClass, classify};
-use crate::storage::Scope;
 
 /// A part of an answer to an operator. Status, time left and whether something is asked are shown at every level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,10 @@ use super::{Caller, ServiceError};
 use crate::domain::canonical::{Digest, Purpose, hash};
 use crate::domain::id::{Ids, PrincipalId, TenantId};
 use crate::domain::operation::CredentialKind;
+use crate::domain::scope::Scope;
 use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::{Clock, Timestamp};
-use crate::storage::{ApiKey, Scope, Store};
+use crate::storage::{ApiKey, Store};
 
 const PREFIX: &str = "cscp_";
 /// Hexadecimal digits of the secret: 256 bits.

@@ -14,11 +14,12 @@ use super::spaces::sees_recorded_values;
 use super::{Caller, Service, ServiceError};
 use crate::domain::id::{ArtifactId, ContextFrameId};
 use crate::domain::policy::RedactionMethod;
+use crate::domain::query::{EvidenceQuery, Position};
 use crate::domain::redaction::{EXTENSIONS, Redactor};
+use crate::domain::scope::Scope;
 use crate::domain::slots::{ACTIVE_TARGET, LAST_RESULT, pending_slot};
 use crate::evidence::artifact::artifact;
 use crate::evidence::entry::LogEntry;
-use crate::storage::{EvidenceQuery, Position, Scope};
 
 /// One page of artifacts.
 #[derive(Debug, Clone)]

@@ -40,17 +40,21 @@ pub use verifying::{
 use vigil::Clocks;
 
 use self::transparency::Transparency;
+use crate::committer::{Busy, Committer, RulesInForce, Submission};
+pub use crate::committer::{Committed, WriteHealth};
 use crate::domain::canonical::{Digest, Purpose, keyed};
 use crate::domain::id::{Entropy, KeyId, PrincipalId};
+use crate::domain::idempotency::Claim;
 use crate::domain::message::{MessageEvent, message_key};
 use crate::domain::operation::{Answer, CredentialKind, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::rulebook::Rulebook;
+use crate::domain::scope::Scope;
 use crate::domain::speaking::{SpeaksFor, Voice};
 use crate::domain::time::{Clock, Timestamp};
 use crate::state_layer::assembly::PackRefusal;
-use crate::storage::committer::{Busy, Committed, Committer, RulesInForce, Submission, WriteHealth};
-use crate::storage::{Claim, Refused, Scope, StorageError, Store, Tenant};
+use crate::state_layer::request::Refused;
+use crate::storage::{StorageError, Store, Tenant};
 
 /// Who asks, as their credential says.
 #[derive(Debug, Clone)]
@@ -200,17 +204,6 @@ impl From<Busy> for ServiceError {
     }
 }
 
-/// What became of an operation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Executed {
-    /// Its answer.
-    pub answer: Answer,
-    /// When it was decided; of a replay, when it was decided first.
-    pub at: Timestamp,
-    /// Whether an `Idempotency-Key` brought an earlier answer back.
-    pub replayed: bool,
-}
-
 /// The use cases over one database.
 #[derive(Clone)]
 pub struct Service {
@@ -313,10 +306,9 @@ impl Service {
         caller: &Caller,
         operation: Operation,
         claim: Option<Claim>,
-    ) -> Result<Executed, ServiceError> {
+    ) -> Result<Committed<Answer>, ServiceError> {
         let committed = self.decide(caller, operation, claim).await?;
-        let answer = committed.result.map_err(ServiceError::Refused)?;
-        Ok(Executed { answer, at: committed.at, replayed: committed.replayed })
+        committed.accepted().map_err(|refused| ServiceError::Refused(refused.result))
     }
 
     /// Decides an operation; what was refused says so in the result, so that a replayed refusal is still a replay.

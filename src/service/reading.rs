@@ -11,10 +11,12 @@ use crate::domain::item::{PendingItem, Question};
 use crate::domain::operation::Answer;
 use crate::domain::policy::SlotStorage;
 use crate::domain::principal::Principal;
+use crate::domain::query::{ApprovalQuery, ContextQuery, Page, Position, PrincipalQuery, UnreportedQuery};
+use crate::domain::scope::Scope;
 use crate::domain::slots::{LAST_RESULT, pending_slot};
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
-use crate::storage::{ApprovalQuery, ContextQuery, Kin, Page, Position, PrincipalQuery, Scope, UnreportedQuery};
+use crate::storage::Kin;
 
 /// A context record with what is worked out when it is read.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,7 @@ use crate::domain::canonical::{Purpose, canonical};
 use crate::domain::event::ReadRecord;
 use crate::domain::id::{CommandId, ContextId, ConversationId, PackId, PrincipalId, SpaceId};
 use crate::domain::operation::{CredentialKind, Operation, RecordRead};
-use crate::storage::Scope;
+use crate::domain::scope::Scope;
 
 /// The most ids that are listed one by one; of more there is a digest over all of them.
 const MOST_NAMED: usize = 20;

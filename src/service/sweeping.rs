@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Service, ServiceError};
+use crate::committer::Submission;
 use crate::domain::id::{ConversationId, TenantId};
 use crate::domain::operation::{Operation, Sweep};
-use crate::storage::committer::Submission;
 
 /// Conversations looked at in one round.
 const ROUND: u32 = 500;

@@ -13,8 +13,10 @@ pub mod fact;
 pub mod language;
 pub mod ledger;
 pub mod operation;
+pub mod query;
 pub mod reading;
 pub mod refusal;
+pub mod request;
 pub mod space;
 
 pub use statement::{Ruling, Statement, Verdict};

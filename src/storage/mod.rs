@@ -1,22 +1,20 @@
 //! The storage port: what the rest of the house may ask of a database, and nothing about which one it is.
 //!
-//! Writing goes through [`committer::Committer`]: it opens a [`Transaction`], which locks and loads, reads the clock
+//! Writing goes through `committer::Committer`: it opens a [`Transaction`], which locks and loads, reads the clock
 //! and writes once. Reading goes through [`Store`]; nothing that was read there decides anything.
 
 mod alive;
-pub mod committer;
 mod disposal;
 mod error;
+mod file_timelines;
 mod kin;
 mod live;
 mod logged;
 mod mending;
 pub mod postgres;
-mod query;
 mod record;
-mod request;
 mod retention;
-mod rows;
+pub(crate) mod rows;
 mod space;
 pub mod sqlite;
 mod subject;
@@ -29,20 +27,18 @@ use async_trait::async_trait;
 pub use alive::AliveStore;
 pub use disposal::{Counts, Disposal, DisposalStore, Disposing, HoldSet, count_kinds};
 pub use error::StorageError;
+pub use file_timelines::FileTimelines;
 pub use kin::{Kin, MAX_KIN};
 pub use live::{LiveRow, LiveStore, LiveTable, Maker};
 pub use logged::{Filed, LoggedStore, StreamEnd, StreamName};
 pub use mending::{Mending, MendingStore, Misplaced};
-pub use query::{
-    ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery, UnreportedQuery,
-};
-pub use record::{ApiKey, PolicySet, PolicyVersion, Scope, StoredClaim, Tenant};
-pub use request::{Answered, Refused};
+pub use record::{ApiKey, PolicySet, PolicyVersion, StoredClaim, Tenant};
 pub use retention::{Aged, AgedQuery, AgedRecords, CapturedFrame, WholeContext};
-pub use space::{FactQuery, SpaceRow, SpaceRowKind};
+pub(crate) use space::ChangedSpace;
+pub use space::{SpaceRow, SpaceRowKind};
 pub use subject::{ErasureRow, Found, Held, HoldRow, HoldTerms, Kept, Place, Searched, SubjectStore, Table};
 pub use timelines::Timelines;
-pub use transaction::{Claim, Loaded, Locking, Row, SpaceWant, Transaction, Want, Writes};
+pub use transaction::{Loaded, Locking, Row, SpaceWant, Transaction, Want, Writes};
 pub use tree::{Growth, Placed, StoredCheckpoint, TreeHead, TreeStore, Waiting};
 
 use crate::domain::canonical::Digest;
@@ -55,12 +51,14 @@ use crate::domain::id::{
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
 use crate::domain::principal::{PersonKey, Principal};
+use crate::domain::query::{ApprovalQuery, ContextQuery, EvidenceQuery, Page, PrincipalQuery, UnreportedQuery};
 use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::Timestamp;
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
 use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::Fact;
+use crate::state_layer::query::FactQuery;
 
 /// A lease that ends later than this many times its length from now was taken by a clock that was ahead.
 const LEASES_AHEAD: u32 = 2;

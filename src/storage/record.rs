@@ -9,9 +9,11 @@ use crate::domain::canonical::Digest;
 use crate::domain::id::{KeyId, PrincipalId, SpaceId, TenantId};
 use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{PolicyRef, PolicyScope};
+use crate::domain::scope::Scope;
 use crate::domain::speaking::{Capability, SpeaksFor, Voice};
 use crate::domain::time::Timestamp;
-use crate::storage::{Answered, Refused, StorageError};
+use crate::state_layer::request::{Answered, Refused};
+use crate::storage::StorageError;
 
 /// One customer of this server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,119 +41,6 @@ impl Tenant {
             environment: self.environment.clone(),
             attached_pack: self.policy_pack.clone(),
         }
-    }
-}
-
-/// What a credential may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Scope {
-    /// Post messages.
-    #[serde(rename = "message:ingest")]
-    MessageIngest,
-    /// Read contexts, items and commands.
-    #[serde(rename = "context:read")]
-    ContextRead,
-    /// Open and move contexts, set slots, ask questions.
-    #[serde(rename = "context:write")]
-    ContextWrite,
-    /// Bind commands and report results.
-    #[serde(rename = "command:bind")]
-    CommandBind,
-    /// Decide on approvals.
-    #[serde(rename = "approval:decide")]
-    ApprovalDecide,
-    /// Register principals.
-    #[serde(rename = "principal:write")]
-    PrincipalWrite,
-    /// Ask what is going on, redacted.
-    #[serde(rename = "ooc:read")]
-    OocRead,
-    /// See it unredacted.
-    #[serde(rename = "ooc:raw")]
-    OocRaw,
-    /// Read the evidence.
-    #[serde(rename = "evidence:read")]
-    EvidenceRead,
-    /// Read facts, and have context packs assembled.
-    #[serde(rename = "fact:read")]
-    FactRead,
-    /// Write facts, signals and working sets; post observations.
-    #[serde(rename = "fact:write")]
-    FactWrite,
-    /// Erase and export what is held about somebody, and place legal holds.
-    #[serde(rename = "privacy:erase")]
-    PrivacyErase,
-    /// Administer the tenant.
-    #[serde(rename = "tenant:admin")]
-    TenantAdmin,
-}
-
-impl Scope {
-    /// Every scope.
-    pub const ALL: [Self; 13] = [
-        Self::MessageIngest,
-        Self::ContextRead,
-        Self::ContextWrite,
-        Self::CommandBind,
-        Self::ApprovalDecide,
-        Self::PrincipalWrite,
-        Self::OocRead,
-        Self::OocRaw,
-        Self::EvidenceRead,
-        Self::FactRead,
-        Self::FactWrite,
-        Self::PrivacyErase,
-        Self::TenantAdmin,
-    ];
-
-    /// The scope's word on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::MessageIngest => "message:ingest",
-            Self::ContextRead => "context:read",
-            Self::ContextWrite => "context:write",
-            Self::CommandBind => "command:bind",
-            Self::ApprovalDecide => "approval:decide",
-            Self::PrincipalWrite => "principal:write",
-            Self::OocRead => "ooc:read",
-            Self::OocRaw => "ooc:raw",
-            Self::EvidenceRead => "evidence:read",
-            Self::FactRead => "fact:read",
-            Self::FactWrite => "fact:write",
-            Self::PrivacyErase => "privacy:erase",
-            Self::TenantAdmin => "tenant:admin",
-        }
-    }
-
-    /// What a key of this kind gets when nobody says otherwise.
-    #[must_use]
-    pub fn defaults(kind: CredentialKind) -> BTreeSet<Self> {
-        let scopes: &[Self] = match kind {
-            CredentialKind::Handler => &[
-                Self::MessageIngest,
-                Self::ContextRead,
-                Self::ContextWrite,
-                Self::CommandBind,
-                Self::PrincipalWrite,
-                Self::FactRead,
-                Self::FactWrite,
-            ],
-            CredentialKind::Operator => {
-                &[Self::ContextRead, Self::OocRead, Self::ApprovalDecide, Self::FactRead, Self::FactWrite]
-            }
-            CredentialKind::Auditor => &[Self::OocRead, Self::EvidenceRead],
-            CredentialKind::Agent => &[Self::ContextRead, Self::ContextWrite, Self::FactRead, Self::FactWrite],
-            CredentialKind::Admin => &Self::ALL,
-        };
-        scopes.iter().copied().collect()
-    }
-
-    /// Whether a key of this kind may hold it at all. An agent proposes: it neither utters a "yes" nor binds.
-    #[must_use]
-    pub fn allowed_for(self, kind: CredentialKind) -> bool {
-        kind != CredentialKind::Agent
-            || matches!(self, Self::ContextRead | Self::ContextWrite | Self::FactRead | Self::FactWrite)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::domain::item::Question;
 use crate::domain::world::World;
 
 /// Puts a loaded row into the world.
-pub(super) fn put(world: &mut World, row: Row) {
+pub(crate) fn put(world: &mut World, row: Row) {
     match row {
         Row::Conversation(id, conversation) => drop(world.conversations.insert(id, conversation)),
         Row::Context(context) => drop(world.contexts.insert(context.context_id.clone(), context)),
@@ -26,7 +26,7 @@ pub(super) fn put(world: &mut World, row: Row) {
 
 /// Whoever may be the same person as somebody whom a decision about an approval looks at: those who gave it, those who are
 /// about to, the one it is asked for. By tenant; nobody where no approval was loaded.
-pub(super) fn kin(wants: &[Want], rows: &[(TenantId, Row)]) -> BTreeMap<TenantId, Kin> {
+pub(crate) fn kin(wants: &[Want], rows: &[(TenantId, Row)]) -> BTreeMap<TenantId, Kin> {
     let mut kin: BTreeMap<TenantId, Kin> = BTreeMap::new();
     for (tenant_id, row) in rows {
         let Row::Item(item) = row else { continue };
@@ -47,7 +47,7 @@ pub(super) fn kin(wants: &[Want], rows: &[(TenantId, Row)]) -> BTreeMap<TenantId
 
 /// Hands over every row that events have made or changed. What is made comes in the order of its names, so that two
 /// batches that make the same rows come to them in the same order.
-pub(super) fn changed(tenant_id: &TenantId, mut world: World, writes: &mut Writes) {
+pub(crate) fn changed(tenant_id: &TenantId, mut world: World, writes: &mut Writes) {
     let touched = std::mem::take(&mut world.touched);
     let (new_rows, rows) = (&mut writes.new_rows, &mut writes.rows);
     let mut make = |row| new_rows.push((tenant_id.clone(), row));
@@ -77,7 +77,7 @@ pub(super) fn changed(tenant_id: &TenantId, mut world: World, writes: &mut Write
 }
 
 /// The rows that lead to this one: the prompts of an item, the attempt of a command.
-pub(super) fn leading_to(row: &Row) -> Vec<Row> {
+pub(crate) fn leading_to(row: &Row) -> Vec<Row> {
     match row {
         Row::Item(item) => {
             let prompts = item.prompts.iter().filter_map(|prompt| prompt.message_id.clone());
@@ -90,14 +90,14 @@ pub(super) fn leading_to(row: &Row) -> Vec<Row> {
 
 /// What loaded rows refer to.
 #[derive(Default)]
-pub(super) struct Referred {
-    pub(super) principals: Vec<(TenantId, PrincipalId)>,
-    pub(super) items: Vec<(TenantId, ItemId)>,
+pub(crate) struct Referred {
+    pub(crate) principals: Vec<(TenantId, PrincipalId)>,
+    pub(crate) items: Vec<(TenantId, ItemId)>,
 }
 
 /// Approvers and items that only the bodies of loaded rows name, and that a decision may look at. Actors came along
 /// with their contexts.
-pub(super) fn referred(rows: &[(TenantId, Row)]) -> Referred {
+pub(crate) fn referred(rows: &[(TenantId, Row)]) -> Referred {
     let Referred { mut principals, mut items } = Referred::default();
     for (tenant_id, row) in rows {
         match row {

@@ -9,7 +9,6 @@ use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::{Fact, Standing};
 use crate::state_layer::reading::Reading;
 use crate::state_layer::space::{Signal, Space, SpaceRecord, WorkingItem};
-use crate::storage::Position;
 
 /// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -202,14 +201,14 @@ impl SpaceRow {
 
 /// What events have changed in a space, as rows to write and rows that go.
 #[derive(Debug, Default)]
-pub(super) struct ChangedSpace {
-    pub(super) erased: bool,
-    pub(super) rows: Vec<SpaceRow>,
-    pub(super) gone: Vec<(SpaceRowKind, String)>,
+pub(crate) struct ChangedSpace {
+    pub(crate) erased: bool,
+    pub(crate) rows: Vec<SpaceRow>,
+    pub(crate) gone: Vec<(SpaceRowKind, String)>,
 }
 
 impl ChangedSpace {
-    pub(super) fn of(mut space: Space) -> Self {
+    pub(crate) fn of(mut space: Space) -> Self {
         let touched = std::mem::take(&mut space.touched);
         let mut changed = Self { erased: touched.erased, ..Self::default() };
         changed.rows.extend(space.record.filter(|_| touched.space).map(SpaceRow::Space));
@@ -239,17 +238,4 @@ impl ChangedSpace {
         changed.rows.extend(packs.map(SpaceRow::Pack));
         changed
     }
-}
-
-/// Which facts of a space.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct FactQuery {
-    /// Those that no longer stand too.
-    pub include_invalid: bool,
-    /// With this key.
-    pub key: Option<String>,
-    /// Where the page begins.
-    pub after: Option<Position>,
-    /// At most so many.
-    pub limit: u32,
 }

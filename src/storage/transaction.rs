@@ -19,15 +19,6 @@ use crate::domain::world::{Conversation, StoredFrame};
 use crate::evidence::entry::{Appended, StreamHead};
 use crate::state_layer::operation::SpaceNeeds;
 
-/// The name of an idempotency row: keyed digest of the `Idempotency-Key`, and of the request made with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Claim {
-    /// Digest of the key.
-    pub key: Digest,
-    /// Digest of the request.
-    pub request: Digest,
-}
-
 /// What a load does about streams that another process holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Locking {

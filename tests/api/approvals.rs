@@ -1,7 +1,7 @@
 //! Approvals: decided in somebody's name, by somebody entitled, and found again.
 
 use cscp::domain::operation::CredentialKind;
-use cscp::storage::Scope;
+use cscp::domain::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::client::Client;

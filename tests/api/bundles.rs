@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::scope::Scope;
 use cscp::evidence::auditing::{Asked, Trusted};
 use cscp::evidence::note::VerifierKey;
 use cscp::service::BundleCheck;
-use cscp::storage::Scope;
 use serde_json::{Value, json};
 
 use crate::client::Client;

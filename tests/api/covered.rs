@@ -1,7 +1,8 @@
 //! What people see who look without serving anybody: slots and names as policy shows them, and a trace of the look.
 
 use cscp::domain::operation::CredentialKind;
-use cscp::storage::{EvidenceQuery, Scope};
+use cscp::domain::query::EvidenceQuery;
+use cscp::domain::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::client::Client;

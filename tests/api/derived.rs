@@ -1,8 +1,8 @@
 //! What policy derives instead of storing is shown all the same (RFC XII), and is in no stored record.
 
+use cscp::committer::Limits;
 use cscp::http::HttpConfig;
 use cscp::packs::PackSource;
-use cscp::storage::committer::Limits;
 use serde_json::json;
 
 use crate::client::Client;

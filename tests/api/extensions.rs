@@ -1,8 +1,8 @@
 //! A caller's own members are kept as policy keeps slots: stored, as a digest, or refused with the member's name.
 
+use cscp::committer::Limits;
 use cscp::http::HttpConfig;
 use cscp::packs::PackSource;
-use cscp::storage::committer::Limits;
 use serde_json::{Value, json};
 
 use crate::client::Client;

@@ -1,9 +1,9 @@
 //! Bad input: each fault has its own problem, changes nothing and loses nothing.
 
+use cscp::committer::Limits;
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::scope::Scope;
 use cscp::http::HttpConfig;
-use cscp::storage::Scope;
-use cscp::storage::committer::Limits;
 use serde_json::json;
 
 use crate::house::{House, ask, fresh};

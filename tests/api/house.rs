@@ -5,9 +5,11 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use cscp::committer::{Committer, Limits, RulesInForce, Writer};
 use cscp::domain::canonical::Digest;
 use cscp::domain::id::{Ids, PrincipalId, TenantId};
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::scope::Scope;
 use cscp::domain::speaking::SpeaksFor;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::http::{HttpConfig, router};
@@ -15,8 +17,7 @@ use cscp::packs::PackSource;
 use cscp::service::retention::{Disposed, Mode, Retention};
 use cscp::service::transparency::{NoGuard, Signer, Transparency};
 use cscp::service::{NewKey, PolicyStatus, PolicyWatch, Service};
-use cscp::storage::committer::{Committer, Limits, RulesInForce, Writer};
-use cscp::storage::{Scope, Store, Tenant};
+use cscp::storage::{Store, Tenant};
 use cscp::system::SystemEntropy;
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! Lists, reads and what anybody may ask.
 
+use cscp::committer::Limits;
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::query::EvidenceQuery;
 use cscp::http::HttpConfig;
-use cscp::storage::EvidenceQuery;
-use cscp::storage::committer::Limits;
 use serde_json::json;
 
 use crate::house::House;

@@ -1,7 +1,7 @@
 //! Messages: repetition, reuse, batches, and a queue that is full.
 
+use cscp::committer::Limits;
 use cscp::http::HttpConfig;
-use cscp::storage::committer::Limits;
 use serde_json::{Value, json};
 
 use crate::house::{House, ask, fresh};

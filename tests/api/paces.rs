@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use cscp::committer::Limits;
 use cscp::http::HttpConfig;
 use cscp::packs::PackSource;
-use cscp::storage::committer::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::house::House;

@@ -208,7 +208,7 @@ async fn a_database_that_does_not_answer_leaves_the_rules_alone() {
     assert_eq!(house.service.rules().book().pack("basic").unwrap().reference().version, "1.1.0");
 }
 
-fn version_of(rules: &cscp::storage::committer::RulesInForce) -> String {
+fn version_of(rules: &cscp::committer::RulesInForce) -> String {
     rules.now().book().pack("basic").unwrap().reference().version.clone()
 }
 

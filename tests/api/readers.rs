@@ -7,8 +7,8 @@ use axum::Router;
 use axum::routing::post;
 use cscp::domain::id::PrincipalId;
 use cscp::domain::operation::CredentialKind::{self, Agent, Auditor, Handler, Operator};
+use cscp::domain::scope::Scope;
 use cscp::domain::speaking::{Capability, SpeaksFor, Voice};
-use cscp::storage::Scope;
 use serde_json::{Value, json};
 
 use crate::bundles::sequence;

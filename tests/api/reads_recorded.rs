@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use cscp::domain::operation::CredentialKind::{Admin, Agent, Auditor, Handler};
-use cscp::storage::Scope;
+use cscp::domain::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::bundles::sequence;

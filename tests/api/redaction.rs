@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use cscp::domain::operation::CredentialKind;
-use cscp::storage::Scope;
+use cscp::domain::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::bundles::sequence;

@@ -2,9 +2,10 @@
 //! what was erased is no difference.
 
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::scope::Scope;
 use cscp::domain::time::Timestamp;
 use cscp::service::{Difference, How, ReplayReport, replay_tenant};
-use cscp::storage::{LiveTable, Scope};
+use cscp::storage::LiveTable;
 use serde_json::json;
 
 use crate::client::Client;

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::routing::post;
+use cscp::committer::Limits;
 use cscp::domain::operation::CredentialKind;
 use cscp::domain::speaking::{SpeaksFor, Voice};
 use cscp::http::HttpConfig;
 use cscp::packs::PackSource;
-use cscp::storage::committer::Limits;
 use serde_json::{Value, json};
 
 use crate::house::House;

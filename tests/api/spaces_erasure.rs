@@ -1,8 +1,8 @@
 //! What was deleted is gone from every row and from the log, and the log still verifies. Evidence of spaces.
 
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::scope::Scope;
 use cscp::service::verify_tenant;
-use cscp::storage::Scope;
 use serde_json::{Value, json};
 
 use crate::client::Client;

@@ -3,8 +3,8 @@
 
 use cscp::domain::id::PrincipalId;
 use cscp::domain::operation::CredentialKind::{Admin, Agent, Handler};
+use cscp::domain::scope::Scope;
 use cscp::domain::speaking::{SpeaksFor, Voice};
-use cscp::storage::Scope;
 use serde_json::{Value, json};
 
 use crate::client::Client;

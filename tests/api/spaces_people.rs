@@ -1,8 +1,8 @@
 //! Who may do what: agents write and observe, people correct and delete and see how facts stand, not what they say.
 
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::scope::Scope;
 use cscp::domain::speaking::{SpeaksFor, Voice};
-use cscp::storage::Scope;
 use serde_json::{Value, json};
 
 use crate::client::Client;

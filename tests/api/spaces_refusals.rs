@@ -1,8 +1,9 @@
 //! Bad input: each fault has its own answer, which says where it is, and nothing is half-written.
 
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::query::EvidenceQuery;
+use cscp::domain::scope::Scope;
 use cscp::domain::speaking::{Capability, SpeaksFor, Voice};
-use cscp::storage::{EvidenceQuery, Scope};
 use serde_json::{Value, json};
 
 use crate::client::Client;

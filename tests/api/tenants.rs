@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use cscp::domain::operation::CredentialKind;
-use cscp::storage::{EvidenceQuery, Scope};
+use cscp::domain::query::EvidenceQuery;
+use cscp::domain::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Got, document};

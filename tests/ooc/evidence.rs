@@ -6,8 +6,9 @@ use cscp::domain::canonical::Digest;
 use cscp::domain::frame::ContextFrame;
 use cscp::domain::id::{CommandId, ContextFrameId, ConversationId, CorrelationId};
 use cscp::domain::operation::CredentialKind;
+use cscp::domain::query::EvidenceQuery;
+use cscp::domain::scope::Scope;
 use cscp::service::{Caller, ServiceError};
-use cscp::storage::{EvidenceQuery, Scope};
 use serde_json::{Value, json};
 
 use crate::house::{CONVERSATION, House, TARGET};

@@ -4,8 +4,8 @@ use cscp::domain::command::Outcome;
 use cscp::domain::id::CommandId;
 use cscp::domain::message::{MessageEvent, MessageKind};
 use cscp::domain::operation::{CredentialKind, Operation};
+use cscp::domain::scope::Scope;
 use cscp::service::{Caller, ServiceError};
-use cscp::storage::Scope;
 use serde_json::{Value, json};
 
 use crate::house::{CONVERSATION, House, TARGET, json_of};

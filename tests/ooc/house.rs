@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use cscp::committer::{Committer, Limits};
 use cscp::domain::canonical::{Digest, Purpose, keyed};
 use cscp::domain::command::Outcome;
 use cscp::domain::id::{
@@ -16,14 +17,15 @@ use cscp::domain::operation::{
 };
 use cscp::domain::principal::PrincipalKind;
 use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
+use cscp::domain::query::EvidenceQuery;
+use cscp::domain::scope::Scope;
 use cscp::domain::speaking::SpeaksFor;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::http::HttpConfig;
 use cscp::packs::PackSource;
 use cscp::service::ooc::{OocAnswer, OocRequest, Query};
 use cscp::service::{Caller, NewKey, Service, ServiceError};
-use cscp::storage::committer::{Committer, Limits};
-use cscp::storage::{EvidenceQuery, Scope, Store, Tenant};
+use cscp::storage::{Store, Tenant};
 use serde_json::{Value, json};
 
 use crate::place::Place;
@@ -133,7 +135,7 @@ impl House {
     }
 
     pub(crate) async fn execute(&self, caller: &Caller, operation: Operation) -> Result<Answer, ServiceError> {
-        self.service.execute(caller, operation, None).await.map(|executed| executed.answer)
+        self.service.execute(caller, operation, None).await.map(|executed| executed.result)
     }
 
     fn message_id(&self) -> MessageId {

@@ -4,9 +4,9 @@ use cscp::domain::command::Outcome;
 use cscp::domain::context::BlockedOn;
 use cscp::domain::id::{ContextId, PrincipalId};
 use cscp::domain::operation::{CredentialKind, Move, Operation, Transition};
+use cscp::domain::scope::Scope;
 use cscp::service::ooc::{OocRequest, Query};
 use cscp::service::{Caller, ServiceError};
-use cscp::storage::Scope;
 use serde_json::{Value, json};
 
 use crate::house::{CONVERSATION, House, IDEMPOTENCY_KEY, RAW_TEXT, TARGET, json_of, request};

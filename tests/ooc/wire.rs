@@ -4,7 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use cscp::domain::operation::CredentialKind;
-use cscp::storage::Scope;
+use cscp::domain::scope::Scope;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 

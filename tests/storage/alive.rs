@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use cscp::committer::{Committer, Limits, Submission, WriteHealth};
 use cscp::domain::operation::Operation;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::packs::PackSource;
 use cscp::service::retention::Unproven;
 use cscp::service::vigil::{ClockState, Clocks, Vigil};
-use cscp::storage::committer::{Committer, Limits, Submission, WriteHealth};
 use cscp::storage::{StorageError, Transaction};
 use serde_json::json;
 use tokio::sync::Notify;

@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use cscp::committer::{Busy, Committer, Limits};
 use cscp::domain::command::Outcome;
 use cscp::domain::id::{CommandId, Ids, MessageId, PrincipalId, TenantId};
 use cscp::domain::message::message_key;
 use cscp::domain::operation::{Answer, AttachPrompt, CredentialKind, Operation, PutPrincipal, RecordResult};
 use cscp::domain::principal::PrincipalKind;
 use cscp::domain::refusal::Refusal;
+use cscp::domain::scope::Scope;
 use cscp::service::verify_tenant;
-use cscp::storage::committer::{Busy, Committer, Limits};
-use cscp::storage::{ApiKey, Loaded, Scope, StorageError, Store, Tenant, Want, Writes};
+use cscp::storage::{ApiKey, Loaded, StorageError, Store, Tenant, Want, Writes};
 use cscp::system::SystemEntropy;
 use serde_json::json;
 use tokio::sync::Barrier;
@@ -257,8 +258,7 @@ async fn who_never_wins_is_told_to_come_again() {
     let store = Meddled::store(&house.store, |_, inner| Passing::boxed(inner, AlwaysThere));
     let committer = House::committer_over(store, Limits::default(), 4_000_000);
     let hello = Operation::Ingest(Box::new(house.message("wamid.1", &json!({"text": "hello there"}))));
-    let submission =
-        cscp::storage::committer::Submission { tenant: house.tenant.clone(), operation: hello, claim: None };
+    let submission = cscp::committer::Submission { tenant: house.tenant.clone(), operation: hello, claim: None };
     assert_eq!(committer.submit(submission).await, Err(Busy::Storage(StorageError::Conflict)));
     assert_eq!(house.store.heads(&house.tenant.tenant_id, None, 10).await.unwrap(), Vec::new(), "nothing was written");
 }
@@ -327,7 +327,7 @@ async fn of_two_that_register_one_principal_one_creates_it() {
         let (mine, theirs) = (put("en"), put("pt-BR"));
         let (first, second) =
             tokio::join!(insist(&one, &one.committer, &mine, None), insist(&two, &two.committer, &theirs, None));
-        let created = |committed: &cscp::storage::committer::Committed| {
+        let created = |committed: &cscp::committer::Committed| {
             matches!(committed.result, Ok(Answer::Principal { created: true, .. }))
         };
         assert_ne!(created(&first), created(&second), "{first:?} {second:?}");

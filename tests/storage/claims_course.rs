@@ -1,13 +1,14 @@
 //! What two conversations race for at once, one name at a time, and how it went.
 
+use cscp::committer::{Busy, Committed, Committer, Submission};
 use cscp::domain::canonical::Digest;
 use cscp::domain::id::{AttemptId, Channel, CommandName, ContextId, IdempotencyKey, ItemId, MessageId};
+use cscp::domain::idempotency::Claim;
 use cscp::domain::item::ItemState;
 use cscp::domain::message::message_key;
 use cscp::domain::operation::{Answer, Ask, AskWhat, AttachPrompt, Bind, CommandSpec, Envelope, Operation};
 use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
-use cscp::storage::committer::{Busy, Committed, Committer, Submission};
-use cscp::storage::{Claim, LiveTable};
+use cscp::storage::LiveTable;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 

@@ -1,15 +1,16 @@
 //! What is written is read back, answered once, kept apart by tenant, and kept across a restart.
 
+use cscp::committer::{Busy, Limits};
 use cscp::domain::event::ReadRecord;
 use cscp::domain::id::{CommandId, PersonId, PrincipalId, RoleName};
 use cscp::domain::lifecycle::Status;
 use cscp::domain::operation::{Answer, ChangeSlots, CredentialKind, Operation, PutPrincipal, RecordRead};
 use cscp::domain::principal::{Alias, AliasKind, PrincipalKind};
+use cscp::domain::query::{ApprovalQuery, ContextQuery, EvidenceQuery, PrincipalQuery};
 use cscp::domain::refusal::Refusal;
 use cscp::service::retention::Mode;
 use cscp::service::verify_tenant;
-use cscp::storage::committer::{Busy, Limits};
-use cscp::storage::{ApprovalQuery, ContextQuery, EvidenceQuery, PrincipalQuery, Tenant};
+use cscp::storage::Tenant;
 use serde_json::{Value, json};
 
 use crate::harness::{House, code};
@@ -56,7 +57,7 @@ async fn of_many_attempts_at_once_exactly_one_binds() {
                 let (committer, tenant) = (house.committer.clone(), house.tenant.clone());
                 let operation = House::bind(&context_id, &command, &format!("attempt-{n}"));
                 tokio::spawn(async move {
-                    let submission = cscp::storage::committer::Submission { tenant, operation, claim: None };
+                    let submission = cscp::committer::Submission { tenant, operation, claim: None };
                     committer.submit(submission).await.unwrap().result
                 })
             })
@@ -307,7 +308,7 @@ async fn a_loud_tenant_fills_its_own_line_and_no_other() {
     let held = house.hold(&Operation::Ingest(Box::new(house.message("held", &json!({"text": "hello"}))))).await;
     let submit = |tenant: &std::sync::Arc<cscp::storage::Tenant>, n: usize| {
         let operation = Operation::Ingest(Box::new(house.message(&format!("wamid.{n}"), &json!({"text": "hello"}))));
-        let submission = cscp::storage::committer::Submission { tenant: tenant.clone(), operation, claim: None };
+        let submission = cscp::committer::Submission { tenant: tenant.clone(), operation, claim: None };
         let committer = house.committer.clone();
         tokio::spawn(async move { committer.submit(submission).await })
     };
@@ -339,8 +340,7 @@ async fn a_stopped_committer_finishes_what_it_accepted_and_takes_no_more() {
         .map(|n| {
             let operation =
                 Operation::Ingest(Box::new(house.message(&format!("wamid.{n}"), &json!({"text": "hello"}))));
-            let submission =
-                cscp::storage::committer::Submission { tenant: house.tenant.clone(), operation, claim: None };
+            let submission = cscp::committer::Submission { tenant: house.tenant.clone(), operation, claim: None };
             let committer = house.committer.clone();
             tokio::spawn(async move { committer.submit(submission).await })
         })

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use cscp::committer::{Busy, Limits, Submission};
 use cscp::domain::operation::Operation;
 use cscp::domain::time::Clock as _;
-use cscp::storage::committer::{Busy, Limits, Submission};
 use cscp::storage::postgres::PostgresStore;
 use cscp::storage::{Locking, Want};
 use cscp::system::SystemClock;

@@ -7,10 +7,11 @@ use cscp::domain::event::StreamKey;
 use cscp::domain::id::{CommandId, CommandName, ConversationId, IdempotencyKey, StreamId};
 use cscp::domain::operation::{AskWhat, CommandSpec, Operation};
 use cscp::domain::policy::PolicyRef;
+use cscp::domain::query::EvidenceQuery;
 use cscp::domain::refusal::Refusal;
 use cscp::evidence::entry::Payload;
 use cscp::service::{TenantReport, verify_tenant};
-use cscp::storage::{Disposal, Disposing, EvidenceQuery, count_kinds};
+use cscp::storage::{Disposal, Disposing, count_kinds};
 use serde_json::json;
 
 use crate::claims_course::question;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use cscp::committer::{Busy, Committed, Committer, Limits, Submission};
 use cscp::domain::operation::{Answer, Operation};
 use cscp::domain::refusal::Refusal;
 use cscp::packs::PackSource;
 use cscp::service::verify_tenant;
-use cscp::storage::committer::{Busy, Committed, Committer, Limits, Submission};
 use cscp::storage::{StorageError, Store, Transaction};
 use serde_json::json;
 

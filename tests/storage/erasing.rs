@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use cscp::committer::Limits;
 use cscp::domain::id::{AttemptId, CommandId, Ids, PrincipalId};
 use cscp::domain::message::message_key;
 use cscp::domain::operation::{AttachPrompt, CredentialKind, Operation, PutPrincipal};
 use cscp::domain::principal::{Alias, AliasKind, PrincipalKind};
+use cscp::domain::scope::Scope;
 use cscp::domain::speaking::SpeaksFor;
 use cscp::packs::PackSource;
 use cscp::service::privacy::{Erase, Erased, Selector};
 use cscp::service::{Caller, Service, ServiceError, verify_tenant};
-use cscp::storage::committer::Limits;
-use cscp::storage::{LiveTable, Scope, Store};
+use cscp::storage::{LiveTable, Store};
 use cscp::system::SystemEntropy;
 use serde_json::json;
 

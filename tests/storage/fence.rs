@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use cscp::committer::{Limits, Submission};
 use cscp::domain::canonical::Digest;
 use cscp::domain::operation::{CredentialKind, Sweep};
+use cscp::domain::query::ContextQuery;
+use cscp::domain::scope::Scope;
 use cscp::domain::time::Clock;
 use cscp::service::transparency::{NoGuard, Signer, Transparency};
 use cscp::service::verify_tenant;
-use cscp::storage::committer::{Limits, Submission};
 use cscp::storage::postgres::{PostgresSettings, PostgresStore};
-use cscp::storage::{ApiKey, ContextQuery, Scope, Store};
+use cscp::storage::{ApiKey, Store};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 use crate::harness::{House, ManualClock};

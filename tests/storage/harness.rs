@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use cscp::committer::{Busy, Committed, Committer, Limits, RulesInForce, Submission};
 use cscp::domain::canonical::{Digest, Purpose, canonical, commit, keyed};
 use cscp::domain::id::{
     AttemptId, Channel, CommandId, CommandName, ContextId, ConversationId, Entropy, IdempotencyKey, ItemId, MessageId,
     PrincipalId, TenantId,
 };
+use cscp::domain::idempotency::Claim;
 use cscp::domain::message::{Direction, MessageEvent, MessageKind};
 use cscp::domain::operation::{Answer, Ask, AskWhat, Bind, CommandSpec, Envelope, Operation, Target};
 use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
@@ -17,8 +19,7 @@ use cscp::domain::time::{Clock, Timestamp};
 use cscp::packs::PackSource;
 use cscp::service::retention::Retention;
 use cscp::service::transparency::{NoGuard, Transparency};
-use cscp::storage::committer::{Busy, Committed, Committer, Limits, RulesInForce, Submission};
-use cscp::storage::{Claim, Locking, Store, Tenant, Transaction, Want};
+use cscp::storage::{Locking, Store, Tenant, Transaction, Want};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
 

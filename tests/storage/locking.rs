@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use cscp::committer::{Busy, Committed, Submission};
 use cscp::domain::operation::{Answer, Operation};
 use cscp::domain::refusal::Refusal;
-use cscp::storage::committer::{Busy, Committed, Submission};
 use serde_json::json;
 
 use crate::harness::{House, code};

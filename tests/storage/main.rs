@@ -47,7 +47,7 @@ mod verifying;
 mod waiting;
 
 use cscp::domain::operation::Answer;
-use cscp::storage::EvidenceQuery;
+use cscp::domain::query::EvidenceQuery;
 use serde_json::json;
 
 use crate::harness::{House, code};

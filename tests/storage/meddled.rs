@@ -15,6 +15,7 @@ use cscp::domain::id::{
 use cscp::domain::item::PendingItem;
 use cscp::domain::message::MessageRecord;
 use cscp::domain::principal::{PersonKey, Principal};
+use cscp::domain::query::{ApprovalQuery, ContextQuery, EvidenceQuery, Page, PrincipalQuery, UnreportedQuery};
 use cscp::domain::speaking::SpeaksFor;
 use cscp::domain::time::Timestamp;
 use cscp::domain::world::StoredFrame;
@@ -22,12 +23,13 @@ use cscp::evidence::entry::{LogEntry, StreamHead};
 use cscp::evidence::tree::{Tile, TileId};
 use cscp::state_layer::assembly::SavedPack;
 use cscp::state_layer::fact::Fact;
+use cscp::state_layer::query::FactQuery;
 use cscp::storage::{
-    Aged, AgedQuery, AgedRecords, AliveStore, ApiKey, ApprovalQuery, CapturedFrame, ContextQuery, DisposalStore,
-    ErasureRow, EvidenceQuery, FactQuery, Filed, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore,
-    Maker, Mending, MendingStore, Misplaced, Page, Place as SearchPlace, Placed, PolicySet, PolicyVersion,
-    PrincipalQuery, Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim, StreamEnd,
-    StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, UnreportedQuery, Waiting, WholeContext,
+    Aged, AgedQuery, AgedRecords, AliveStore, ApiKey, CapturedFrame, DisposalStore, ErasureRow, Filed, Growth, HoldRow,
+    HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Mending, MendingStore, Misplaced, Place as SearchPlace,
+    Placed, PolicySet, PolicyVersion, Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint,
+    StoredClaim, StreamEnd, StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, Waiting,
+    WholeContext,
 };
 use futures_util::future::BoxFuture;
 

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use cscp::committer::{Committer, Limits, RulesInForce, Submission};
 use cscp::domain::operation::{Answer, Operation};
 use cscp::domain::policy::PolicyRef;
 use cscp::domain::time::Timestamp;
 use cscp::packs::PackSource;
 use cscp::storage::PolicySet;
-use cscp::storage::committer::{Committer, Limits, RulesInForce, Submission};
 use serde_json::json;
 
 use crate::harness::{House, ManualClock, SeededEntropy};

@@ -4,9 +4,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use cscp::committer::Limits;
 use cscp::service::verify_tenant;
 use cscp::storage::Store;
-use cscp::storage::committer::Limits;
 use cscp::storage::postgres::{PostgresSettings, PostgresStore};
 use sqlx::{Connection as _, PgConnection};
 use tempfile::TempDir;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cscp::committer::{Limits, Submission};
 use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ConversationId, PrincipalId};
 use cscp::domain::operation::{Answer, Needs, Operation, PutPrincipal};
@@ -9,9 +10,9 @@ use cscp::domain::principal::PrincipalKind;
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::{Clock as _, Timestamp};
 use cscp::service::verify_tenant;
-use cscp::storage::committer::{Limits, Submission};
+use cscp::state_layer::request::Answered;
 use cscp::storage::postgres::{PostgresSettings, PostgresStore};
-use cscp::storage::{Answered, Locking, Row, StorageError, Store, StoredClaim, Transaction, Want, Writes};
+use cscp::storage::{Locking, Row, StorageError, Store, StoredClaim, Transaction, Want, Writes};
 use serde_json::json;
 
 use crate::harness::{House, ManualClock, code};

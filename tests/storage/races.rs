@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use cscp::committer::{Busy, Committer, Limits, Submission};
 use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use cscp::domain::operation::{Answer, ChangeSlots, CredentialKind, Operation};
@@ -15,7 +16,6 @@ use cscp::domain::principal::{PersonKey, Principal};
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::Timestamp;
 use cscp::service::verify_tenant;
-use cscp::storage::committer::{Busy, Committer, Limits, Submission};
 use cscp::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Store, Tenant,
     Transaction, Want, Writes,

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use cscp::committer::{SpaceSubmission, Submission};
 use cscp::domain::canonical::Digest;
 use cscp::domain::id::{FactUid, ReadingId, SpaceId};
 use cscp::domain::operation::{CredentialKind, Operation};
+use cscp::domain::query::EvidenceQuery;
 use cscp::domain::time::{Clock as _, Timestamp};
 use cscp::service::{ReplayReport, replay_tenant, verify_tenant};
 use cscp::state_layer::fact::{FactScope, Pointer};
 use cscp::state_layer::operation::{NewFact, SpaceAction, SpaceAnswer, SpaceOperation, Writer};
 use cscp::state_layer::reading::{Utterance, read};
 use cscp::state_layer::space::{Signal, WorkingItem};
-use cscp::storage::EvidenceQuery;
-use cscp::storage::committer::{SpaceSubmission, Submission};
 use serde_json::json;
 
 use crate::harness::House;

@@ -1,18 +1,19 @@
 //! Retention: what is past its time goes at its time and not before, what is live or held never does, and the record
 //! tells of it.
 
+use cscp::committer::RulesInForce;
 use cscp::domain::context::{CloseReason, State};
 use cscp::domain::event::StreamKey;
 use cscp::domain::id::ConversationId;
 use cscp::domain::operation::Answer;
 use cscp::domain::policy::RecordKind;
+use cscp::domain::query::EvidenceQuery;
 use cscp::domain::time::{Clock as _, Timestamp};
 use cscp::service::retention::{Disposed, Mode};
 use cscp::service::verify_tenant;
 use cscp::state_layer::operation::SpaceAction;
 use cscp::state_layer::space::Signal;
-use cscp::storage::committer::RulesInForce;
-use cscp::storage::{EvidenceQuery, Row, SpaceRow, Tenant, Writes};
+use cscp::storage::{Row, SpaceRow, Tenant, Writes};
 use serde_json::json;
 
 use crate::harness::{House, code};

@@ -10,13 +10,14 @@ use cscp::domain::disposal::DisposalEvent;
 use cscp::domain::id::CommandId;
 use cscp::domain::operation::{Operation, RecordResult};
 use cscp::domain::policy::RecordKind;
+use cscp::domain::query::EvidenceQuery;
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::Timestamp;
 use cscp::evidence::entry::{Logged, Payload};
 use cscp::evidence::tree::{TileSet, inclusion_proof, inclusion_tiles, verify_inclusion};
 use cscp::service::retention::{Disposed, Mode, Retention};
 use cscp::service::verify_tenant;
-use cscp::storage::{EvidenceQuery, StorageError, Tenant, Transaction};
+use cscp::storage::{StorageError, Tenant, Transaction};
 
 use crate::harness::{House, ManualClock, SeededEntropy};
 use crate::meddled::Meddled;

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use cscp::committer::SpaceSubmission;
 use cscp::domain::canonical::Digest;
 use cscp::domain::context::CloseReason;
 use cscp::domain::id::{CommandId, ContextFrameId, ContextId, FactUid, ItemId, PackId, SpaceId};
 use cscp::domain::operation::{Answer, CredentialKind, Move, Operation, Sweep, Transition};
 use cscp::domain::policy::RecordKind;
+use cscp::domain::query::EvidenceQuery;
 use cscp::domain::rulebook::Rulebook;
 use cscp::domain::time::{Clock as _, Timestamp};
 use cscp::packs::PackSource;
@@ -14,9 +16,9 @@ use cscp::state_layer::assembly::{ContextPack, TokenSummary};
 use cscp::state_layer::authority::Viewer;
 use cscp::state_layer::fact::Source;
 use cscp::state_layer::operation::{NewFact, SpaceAction, SpaceAnswer, SpaceOperation, Writer};
+use cscp::state_layer::query::FactQuery;
 use cscp::state_layer::space::{Partition, Signal, WorkingItem};
-use cscp::storage::committer::SpaceSubmission;
-use cscp::storage::{EvidenceQuery, FactQuery, SpaceRow, SpaceWant};
+use cscp::storage::{SpaceRow, SpaceWant};
 use serde_json::json;
 
 use crate::harness::House;

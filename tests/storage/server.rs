@@ -125,7 +125,7 @@ async fn a_server_that_was_away_is_used_again_without_help() {
     settings.clock = Some(Arc::<ManualClock>::clone(&clock) as _);
     let store: Arc<dyn Store> = Arc::new(PostgresStore::open(settings.clone()).await.unwrap());
     let place = Place::Server(settings.url);
-    let house = House::over(place, store, clock, cscp::storage::committer::Limits::default(), 1);
+    let house = House::over(place, store, clock, cscp::committer::Limits::default(), 1);
     house.create_tenants().await;
     run(&house, 0).await;
     cluster.stop_immediate();

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use cscp::committer::{Busy, Committer, Limits, SpaceSubmission};
 use cscp::domain::id::{FactLabel, SpaceId};
 use cscp::domain::operation::CredentialKind;
 use cscp::domain::time::Timestamp;
@@ -12,9 +13,10 @@ use cscp::state_layer::assembly::{ContextPack, TokenSummary};
 use cscp::state_layer::authority::Viewer;
 use cscp::state_layer::fact::{Fact, Pointer, Source};
 use cscp::state_layer::operation::{NewFact, SpaceAction, SpaceAnswer, SpaceOperation, Writer};
+use cscp::state_layer::query::FactQuery;
 use cscp::state_layer::refusal::SpaceRefusal;
-use cscp::storage::committer::{Busy, Committer, Limits, SpaceSubmission};
-use cscp::storage::{FactQuery, Refused, SpaceRow, SpaceWant};
+use cscp::state_layer::request::Refused;
+use cscp::storage::{SpaceRow, SpaceWant};
 use serde_json::json;
 use tokio::task::JoinSet;
 

@@ -8,8 +8,9 @@ use cscp::domain::time::Timestamp;
 use cscp::state_layer::assembly::{ContextPack, SavedPack, TokenSummary};
 use cscp::state_layer::authority::Viewer;
 use cscp::state_layer::fact::{Cause, Fact, FactScope, MemoryType, Source, Standing};
+use cscp::state_layer::query::FactQuery;
 use cscp::state_layer::space::{Access, Partition, Signal, SpaceRecord, WorkingItem};
-use cscp::storage::{FactQuery, SpaceRow, SpaceRowKind, SpaceWant, Writes};
+use cscp::storage::{SpaceRow, SpaceRowKind, SpaceWant, Writes};
 use serde_json::json;
 
 use crate::harness::House;

@@ -4,16 +4,17 @@
 
 use std::sync::Arc;
 
+use cscp::committer::{Limits, Submission};
 use cscp::domain::canonical::Digest;
 use cscp::domain::id::{AttemptId, CommandId, CommandName, ContextId, IdempotencyKey, TenantId};
 use cscp::domain::operation::{Answer, Bind, CommandSpec, Envelope, Operation, Sweep, Target};
 use cscp::domain::policy::RecordKind;
+use cscp::domain::query::ContextQuery;
 use cscp::domain::time::{Clock as _, Timestamp};
 use cscp::service::{replay_tenant, verify_tenant};
-use cscp::storage::committer::{Limits, Submission};
 use cscp::storage::postgres::PostgresStore;
 use cscp::storage::sqlite::SqliteStore;
-use cscp::storage::{AgedQuery, ContextQuery, LiveTable, StorageError};
+use cscp::storage::{AgedQuery, LiveTable, StorageError};
 use serde_json::{Value, json};
 use sqlx::migrate::Migrator;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};

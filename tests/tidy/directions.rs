@@ -1,4 +1,4 @@
-//! Who may name whom: `domain ← state_layer ← evidence ← storage ← service ← {http, console, cli}`.
+//! Who may name whom: `domain ← state_layer ← evidence ← storage ← committer ← service ← {http, cli}`.
 
 use crate::scan::{self, paths, without_tests};
 use crate::{Finding, SourceFile, expect_none, over, rust_in};
@@ -15,17 +15,18 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("telemetry", &["domain", "config"]),
     // Implements the ports for time and randomness, wherever those are declared.
     ("system", &["domain", "storage"]),
-    ("storage", &["domain", "state_layer", "evidence", "config", "telemetry", "system"]),
+    // Files that must survive a crash: it knows paths and bytes.
+    ("files", &[]),
+    ("storage", &["domain", "state_layer", "evidence", "config", "telemetry", "system", "files"]),
+    // Decides under the lock: it knows the port, and no adapter.
+    ("committer", &["domain", "state_layer", "evidence", "storage"]),
     // Time and ids are handed to a use case: it may not fetch them.
-    ("service", &["domain", "state_layer", "evidence", "storage", "packs", "config", "telemetry"]),
-    // Files on this host: it keeps what the log's guard has to remember.
-    ("vault", &["domain", "evidence", "service", "storage"]),
-    ("http", BELOW_THE_EDGE),
-    // The console's pages use the extractors and problems of the API.
     (
-        "console",
-        &["domain", "state_layer", "evidence", "storage", "service", "packs", "config", "telemetry", "system", "http"],
+        "service",
+        &["domain", "state_layer", "evidence", "storage", "committer", "packs", "config", "telemetry", "files"],
     ),
+    // A handler knows use cases: what the database can do is not its business.
+    ("http", &["domain", "state_layer", "evidence", "service", "packs", "config", "telemetry", "system"]),
     (
         "cli",
         &[
@@ -33,21 +34,17 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "state_layer",
             "evidence",
             "storage",
+            "committer",
             "service",
             "packs",
             "config",
             "telemetry",
             "system",
-            "vault",
             "http",
-            "console",
         ],
     ),
     ("main", &["cli"]),
 ];
-
-const BELOW_THE_EDGE: &[&str] =
-    &["domain", "state_layer", "evidence", "storage", "service", "packs", "config", "telemetry", "system"];
 
 const ADAPTERS: &[&str] = &["sqlite", "postgres"];
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
+use ::cscp::committer::{Committer, Limits};
 use ::cscp::domain::canonical::Digest;
 use ::cscp::domain::id::{Ids, PrincipalId, TenantId};
 use ::cscp::domain::operation::CredentialKind;
@@ -13,7 +14,6 @@ use ::cscp::http::HttpConfig;
 use ::cscp::packs::PackSource;
 use ::cscp::service::{NewKey, Service};
 use ::cscp::storage::Tenant;
-use ::cscp::storage::committer::{Committer, Limits};
 use ::cscp::system::SystemEntropy;
 use async_trait::async_trait;
 use axum::Router;

@@ -12,16 +12,17 @@ use super::parts::{PromptWire, Proposed, target};
 use super::view::{AboutCommand, NamedId};
 use crate::domain::canonical::Digest;
 use crate::domain::id::{ContextId, CorrelationId, ItemKind};
+use crate::domain::idempotency::Claim;
 use crate::domain::item::{MAX_OPTIONS, PendingItem};
 use crate::domain::operation::{Answer, Ask, AskWhat, Operation};
 use crate::domain::prompt::{Button, ButtonAction, ShownPrompt, button_id};
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Object, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, unexpected};
-use crate::storage::{Claim, Scope};
 
 const CONFIRM: Endpoint = Endpoint::post("/v1/contexts/{context_id}/confirmations", &[Scope::ContextWrite]).with_key();
 const APPROVE: Endpoint = Endpoint::post("/v1/contexts/{context_id}/approvals", &[Scope::ContextWrite]).with_key();
@@ -156,7 +157,7 @@ struct ButtonWire {
 async fn asked(call: Call, ask: Ask, claim: Option<Claim>) -> Result<Reply, Problem> {
     let buttons = buttons_of(&ask);
     let done = call.decide(Operation::Ask(Box::new(ask)), claim).await.map_err(placed)?;
-    let Answer::Asked { item, effective_deadline, nonce, .. } = done.answer else { return Err(unexpected()) };
+    let Answer::Asked { item, effective_deadline, nonce, .. } = done.result else { return Err(unexpected()) };
     let wire = shown(&item, effective_deadline, nonce, buttons)?;
     let reply = Reply::new(StatusCode::CREATED, &wire)?.at(collection(item.kind()), item.item_id.as_str());
     Ok(reply.replayed(done.replayed))

@@ -16,13 +16,15 @@ use serde_json::Value;
 
 use super::turns::{MessageWire, TurnWire};
 use crate::domain::id::ConversationId;
+use crate::domain::operation::Answer;
 use crate::domain::operation::Operation;
+use crate::domain::scope::Scope;
 use crate::http::body::{Body, Size, Wire, beneath, typed};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::Call;
 use crate::http::problem::Problem;
-use crate::http::respond::{Done, Reply};
-use crate::storage::Scope;
+use crate::http::respond::Reply;
+use crate::service::Committed;
 
 const POST: Endpoint = Endpoint::post("/v1/messages/batch", &[Scope::MessageIngest]);
 
@@ -57,7 +59,7 @@ enum ResultWire {
 }
 
 /// What became of a message, and where in the body it stands.
-type Answered = (usize, Result<Done, Problem>);
+type Answered = (usize, Result<Committed<Answer>, Problem>);
 /// A conversation on its way.
 type Pending<'a> = Pin<Box<dyn Future<Output = Vec<Answered>> + Send + 'a>>;
 
@@ -129,7 +131,7 @@ fn held_back() -> Problem {
     Problem::from(crate::service::ServiceError::Busy { retry_after_seconds: 1 })
 }
 
-fn shown(call: &Call, result: Result<Done, Problem>) -> ResultWire {
+fn shown(call: &Call, result: Result<Committed<Answer>, Problem>) -> ResultWire {
     match result.and_then(|done| TurnWire::of(call, done)) {
         Ok(turn) => ResultWire::Answer(Box::new(turn)),
         Err(problem) => ResultWire::Problem(problem.to_value(None)),

@@ -13,13 +13,13 @@ use crate::domain::id::{AttemptId, Channel, CommandId, CommandName, CorrelationI
 use crate::domain::message::message_key;
 use crate::domain::operation::{Answer, Bind, CommandSpec, Envelope, Operation, TakeOver};
 use crate::domain::policy::SafetyClass;
+use crate::domain::scope::Scope;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, unexpected};
-use crate::storage::Scope;
 
 const BIND: Endpoint = Endpoint::post("/v1/contexts/{context_id}/commands", &[Scope::CommandBind]);
 const TAKE_OVER: Endpoint = Endpoint::post("/v1/commands/{command_id}/takeovers", &[Scope::CommandBind]);
@@ -95,7 +95,7 @@ async fn bind(call: Call, PathId(id): PathId, body: Body<BindWire>) -> Result<Re
 /// Idempotency-Key would say `execute: true` after its time.
 async fn bound(call: Call, operation: Operation) -> Result<Reply, Problem> {
     let done = call.decide(operation, None).await?;
-    let Answer::Bound { command, replayed, execute } = done.answer else { return Err(unexpected()) };
+    let Answer::Bound { command, replayed, execute } = done.result else { return Err(unexpected()) };
     let status = if replayed { StatusCode::OK } else { StatusCode::CREATED };
     let wire = BoundWire { execute, command: CommandWire::written(&call, *command, done.at) };
     Ok(Reply::new(status, &wire)?.replayed(replayed))

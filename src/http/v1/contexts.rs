@@ -10,14 +10,16 @@ use crate::domain::context::{BlockedOn, CloseReason};
 use crate::domain::id::{ContextId, ConversationId, CorrelationId, MessageId, PrincipalId};
 use crate::domain::lifecycle::Status;
 use crate::domain::operation::{Answer, ChangeSlots, Move, OpenContext, Operation, Transition};
+use crate::domain::query::ContextQuery;
+use crate::domain::scope::Scope;
 use crate::domain::slots::Slots;
 use crate::http::body::{Body, Wire, beneath};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
-use crate::http::respond::{Done, Reply, unexpected};
-use crate::storage::{ContextQuery, Scope};
+use crate::http::respond::{Reply, unexpected};
+use crate::service::Committed;
 
 const COLLECTION: &str = "/v1/contexts";
 const LIST: &str = "contexts";
@@ -76,8 +78,8 @@ async fn open(call: Call, body: Body<OpenWire>) -> Result<Reply, Problem> {
 }
 
 /// A changed context with its `ETag`.
-fn context_reply(call: &Call, status: StatusCode, done: Done) -> Result<Reply, Problem> {
-    let Answer::Context { context, .. } = done.answer else { return Err(unexpected()) };
+fn context_reply(call: &Call, status: StatusCode, done: Committed<Answer>) -> Result<Reply, Problem> {
+    let Answer::Context { context, .. } = done.result else { return Err(unexpected()) };
     let (revision, id) = (context.revision, context.context_id.clone());
     let reply = Reply::new(status, &ContextWire::written(call, *context, done.at))?;
     let reply = reply.revision(revision).replayed(done.replayed);

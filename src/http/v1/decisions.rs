@@ -6,12 +6,12 @@ use serde::Deserialize;
 use super::items::{item_id, item_reply};
 use crate::domain::id::{ItemKind, PrincipalId};
 use crate::domain::operation::{DecideApproval, Operation};
+use crate::domain::scope::Scope;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
-use crate::storage::Scope;
 
 const POST: Endpoint = Endpoint::post("/v1/approvals/{approval_id}/decisions", &[Scope::ApprovalDecide]).with_key();
 

@@ -13,6 +13,8 @@ use super::parts::printable;
 use crate::domain::id::{
     ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, CorrelationId, FactUid, SpaceId,
 };
+use crate::domain::query::EvidenceQuery;
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
@@ -21,7 +23,6 @@ use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
 use crate::service::ooc::RedactionShown;
-use crate::storage::{EvidenceQuery, Scope};
 
 const QUERY: Endpoint = Endpoint::query("/v1/evidence/query", &[Scope::EvidenceRead]).refusals_recorded();
 const ARTIFACT: Endpoint =

@@ -12,13 +12,13 @@ use futures_util::stream::try_unfold;
 use serde::Deserialize;
 
 use crate::domain::id::{CommandId, ContextId, ConversationId, PrincipalId, SpaceId};
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::Call;
 use crate::http::problem::Problem;
 use crate::service::exporting::{Export, Nonce, Payloads, Selection};
-use crate::storage::Scope;
 
 const EXPORT: Endpoint = Endpoint::post("/v1/evidence/export", &[Scope::EvidenceRead]).refusals_recorded();
 const EXPORT_OF: Endpoint =

@@ -6,14 +6,16 @@ use super::view::ItemWire;
 use crate::domain::id::{Channel, ConversationId, ItemId, ItemKind, MessageId};
 use crate::domain::message::message_key;
 use crate::domain::operation::{Answer, AttachPrompt, Cancel, Operation};
+use crate::domain::query::ApprovalQuery;
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
-use crate::http::respond::{Done, Reply, unexpected};
-use crate::storage::{ApprovalQuery, Scope};
+use crate::http::respond::{Reply, unexpected};
+use crate::service::Committed;
 
 const READ: &[Scope] = &[Scope::ContextRead];
 const WRITE: &[Scope] = &[Scope::ContextWrite];
@@ -75,8 +77,8 @@ pub(super) fn item_id(kind: ItemKind, text: &str) -> Result<ItemId, Problem> {
 }
 
 /// A changed item.
-pub(super) fn item_reply(done: Done) -> Result<Reply, Problem> {
-    let Answer::Item { item, effective_deadline } = done.answer else { return Err(unexpected()) };
+pub(super) fn item_reply(done: Committed<Answer>) -> Result<Reply, Problem> {
+    let Answer::Item { item, effective_deadline } = done.result else { return Err(unexpected()) };
     Ok(Reply::ok(&ItemWire::written(*item, effective_deadline))?.replayed(done.replayed))
 }
 

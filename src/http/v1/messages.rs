@@ -2,12 +2,12 @@
 
 use super::turns::{MessageWire, TurnWire};
 use crate::domain::operation::Operation;
+use crate::domain::scope::Scope;
 use crate::http::body::Body;
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::Call;
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
-use crate::storage::Scope;
 
 const POST: Endpoint = Endpoint::post("/v1/messages", &[Scope::MessageIngest]);
 

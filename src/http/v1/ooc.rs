@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::parts::{MAX_LOCALE, printable};
 use crate::domain::id::{CommandId, ContextId, ConversationId, PrincipalId};
+use crate::domain::scope::Scope;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
@@ -16,7 +17,6 @@ use crate::http::problem::Problem;
 use crate::http::respond::Reply;
 use crate::service::ooc::{OocRequest, Query};
 use crate::service::wording::Language;
-use crate::storage::Scope;
 
 const QUERY: Endpoint = Endpoint::query("/v1/ooc/query", &[Scope::OocRead]).refusals_recorded();
 const EXPLANATION: Endpoint =

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{LoadedPack, PolicyPack, PolicyRef, Profile, Selector};
 use crate::domain::rulebook::Rulebook;
+use crate::domain::scope::Scope;
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
 use crate::service::{Caller, ServiceError};
-use crate::storage::Scope;
 
 const MAY_READ: &[Scope] = &[Scope::ContextRead, Scope::OocRead, Scope::TenantAdmin];
 const LIST: Endpoint = Endpoint::get("/v1/policies", MAY_READ);

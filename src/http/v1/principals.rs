@@ -11,6 +11,8 @@ use crate::domain::operation::{Answer, Operation, PutPrincipal};
 use crate::domain::principal::{
     Alias, AliasKind, MAX_ALIASES, MAX_ROLES, Maturity, PastAlias, Principal, PrincipalKind, is_telephone_number,
 };
+use crate::domain::query::PrincipalQuery;
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Object, Wire};
 use crate::http::endpoint::{Endpoint, Route};
@@ -19,7 +21,6 @@ use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, unexpected};
 use crate::service::ServiceError;
-use crate::storage::{PrincipalQuery, Scope};
 
 const PUT: Endpoint = Endpoint::put("/v1/principals/{principal_id}", &[Scope::PrincipalWrite]);
 const QUERY: Endpoint = Endpoint::query("/v1/principals/query", &[Scope::ContextRead, Scope::PrincipalWrite]);
@@ -115,7 +116,7 @@ async fn put(call: Call, PathId(id): PathId, body: Body<PutWire>) -> Result<Repl
     let claim = call.claim(&body.value);
     let operation = Operation::PutPrincipal(registration(&call, id, body.typed)?);
     let done = call.decide(operation, claim).await?;
-    let Answer::Principal { principal, created } = done.answer else { return Err(unexpected()) };
+    let Answer::Principal { principal, created } = done.result else { return Err(unexpected()) };
     let revision = principal.revision;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     let reply = Reply::new(status, &PrincipalWire::from(*principal))?;

@@ -9,6 +9,8 @@ use super::parts::printable;
 use crate::domain::canonical::canonical;
 use crate::domain::id::{ErasureId, PersonId, PrincipalId};
 use crate::domain::principal::{Alias, AliasKind};
+use crate::domain::query::Position;
+use crate::domain::scope::Scope;
 use crate::http::body::{Body, Object, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
@@ -17,7 +19,6 @@ use crate::http::problem::{Problem, is_plain_name};
 use crate::http::respond::Reply;
 use crate::service::ServiceError;
 use crate::service::privacy::{Erase, ErasureShown, ExportPlace, Exported, Selector};
-use crate::storage::{Position, Scope};
 
 const ERASE: Endpoint = Endpoint::post("/v1/privacy/erasures", &[Scope::PrivacyErase]);
 const ERASURE: Endpoint = Endpoint::get("/v1/privacy/erasures/{erasure_id}", &[Scope::PrivacyErase]);

@@ -7,14 +7,15 @@ use serde::Deserialize;
 
 use super::parts::printable;
 use crate::domain::id::{ConversationId, HoldId, PrincipalId};
+use crate::domain::query::Position;
+use crate::domain::scope::Scope;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::paging::{self, Listed};
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
-use crate::service::privacy::NewHold;
-use crate::storage::{Held, Position, Scope};
+use crate::service::privacy::{Held, NewHold};
 
 const PLACE: Endpoint = Endpoint::post("/v1/privacy/holds", &[Scope::PrivacyErase]);
 const HOLDS: Endpoint = Endpoint::get("/v1/privacy/holds", &[Scope::PrivacyErase]).with_query();

@@ -14,9 +14,9 @@ use crate::http::endpoint::{Endpoint, Route};
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
 use crate::service::Service;
+use crate::service::WriteHealth;
 use crate::service::transparency::Transparency;
 use crate::service::vigil::ClockState;
-use crate::storage::committer::WriteHealth;
 
 const OPENAPI: Endpoint = Endpoint::get("/openapi.yaml", &[]);
 const ARTIFACT: Endpoint = Endpoint::get("/schemas/evidence-artifact.json", &[]);

@@ -10,12 +10,12 @@ use crate::domain::command::Outcome;
 use crate::domain::context::BlockedOn;
 use crate::domain::id::AttemptId;
 use crate::domain::operation::{Answer, Operation, RecordResult};
+use crate::domain::scope::Scope;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, unexpected};
-use crate::storage::Scope;
 
 const POST: Endpoint = Endpoint::post("/v1/commands/{command_id}/results", &[Scope::CommandBind]).with_key();
 
@@ -72,7 +72,7 @@ async fn post(call: Call, PathId(id): PathId, body: Body<ResultWire>) -> Result<
         close_context: wire.close_context.unwrap_or(false),
     });
     let done = call.decide(operation, claim).await?;
-    let Answer::Recorded { command, context } = done.answer else { return Err(unexpected()) };
+    let Answer::Recorded { command, context } = done.result else { return Err(unexpected()) };
     let recorded = RecordedWire {
         command: CommandWire::written(&call, *command, done.at),
         context: context.map(|context| ContextWire::written(&call, *context, done.at)),

@@ -15,7 +15,8 @@ use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
 use crate::http::body::{Object, Wire};
 use crate::http::extract::Call;
 use crate::http::problem::Problem;
-use crate::http::respond::{Done, unexpected};
+use crate::http::respond::unexpected;
+use crate::service::Committed;
 
 /// The longest text, in bytes. It is read and not stored.
 const MAX_TEXT: usize = 65_536;
@@ -221,8 +222,8 @@ struct Selection {
 
 impl TurnWire {
     /// The answer to a message that was decided.
-    pub(super) fn of(call: &Call, done: Done) -> Result<Self, Problem> {
-        let Answer::Turn { verdict, item, context, duplicate } = done.answer else { return Err(unexpected()) };
+    pub(super) fn of(call: &Call, done: Committed<Answer>) -> Result<Self, Problem> {
+        let Answer::Turn { verdict, item, context, duplicate } = done.result else { return Err(unexpected()) };
         let at = done.at;
         metrics::counter!("cscp_verdicts_total", "code" => verdict.code.as_str(), "reason" => verdict.reason.code())
             .increment(1);

@@ -19,10 +19,11 @@ use crate::domain::id::{Channel, CommandId, CommandName, ContextId, ItemId, Mess
 use crate::domain::item::PendingItem;
 use crate::domain::message::message_key;
 use crate::domain::policy::{DetailLevel, PolicyRef};
+use crate::domain::query::{EvidenceQuery, MAX_PAGE};
 use crate::domain::redaction::Redactor;
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::{LogEntry, Logged, Payload};
-use crate::storage::{EvidenceQuery, MAX_PAGE, Scope};
 
 pub use steps::Step;
 

@@ -18,11 +18,13 @@ use super::recording::{Looked, Unrecorded, Whose};
 use super::transparency::broken;
 use super::{Caller, Service, ServiceError};
 use crate::domain::canonical::Digest;
+use crate::domain::query::MAX_PAGE;
+use crate::domain::scope::Scope;
 use crate::evidence::bundle::{ARTIFACT_SCHEMA, BUNDLE_SCHEMA, Consistency, FORMAT, Line, Opening, Writer};
 use crate::evidence::entry::LogEntry;
 use crate::evidence::note::SigningKey;
 use crate::evidence::tree::{Prover, TileId, TileSet, consistency_proof, consistency_tiles, inclusion_tiles};
-use crate::storage::{MAX_PAGE, Scope, StoredCheckpoint};
+use crate::storage::StoredCheckpoint;
 
 /// Entries read at once.
 const PAGE: u32 = MAX_PAGE;

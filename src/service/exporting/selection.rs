@@ -8,10 +8,11 @@ use super::{Caller, PAGE, Service, ServiceError};
 use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{CommandId, ContextId, ConversationId, PrincipalId, SpaceId, StreamId, TenantId};
+use crate::domain::query::{ContextQuery, EvidenceQuery, Position};
 use crate::domain::time::Timestamp;
 use crate::evidence::bundle::{Chain, Coverage};
 use crate::evidence::entry::LogEntry;
-use crate::storage::{ContextQuery, EvidenceQuery, Position, StorageError, Store};
+use crate::storage::{StorageError, Store};
 
 /// Which payloads go into a bundle as they were hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]

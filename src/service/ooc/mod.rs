@@ -16,7 +16,7 @@ use super::recording::{Looked, Unrecorded, Whose};
 use super::{Caller, Service, ServiceError};
 use crate::domain::policy::DetailLevel;
 use crate::domain::redaction::Redactor;
-use crate::storage::Scope;
+use crate::domain::scope::Scope;
 
 /// What a query found, before it is signed off.
 struct Found {

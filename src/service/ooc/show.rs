@@ -7,11 +7,11 @@ use crate::domain::event::Event;
 use crate::domain::id::ConversationId;
 use crate::domain::item::PendingItem;
 use crate::domain::lifecycle::Status;
+use crate::domain::query::{ContextQuery, EvidenceQuery, MAX_PAGE, UnreportedQuery};
 use crate::domain::redaction::Redactor;
 use crate::evidence::entry::{LogEntry, Payload};
 use crate::service::access::{Part, Sight};
 use crate::service::{Caller, Service, ServiceError};
-use crate::storage::{ContextQuery, EvidenceQuery, MAX_PAGE, UnreportedQuery};
 
 /// The most contexts in one list.
 const LISTED: usize = 50;

@@ -17,9 +17,9 @@ use tokio::sync::watch;
 use self::database::DatabaseWatch;
 use self::folder::FolderWatch;
 pub use self::publishing::{PublishError, Published, publish_policies, withdraw_policies};
+use crate::committer::RulesInForce;
 use crate::domain::policy::{LoadedPack, PolicyError, PolicyRef};
 use crate::domain::rulebook::Rulebook;
-use crate::storage::committer::RulesInForce;
 use crate::storage::{StorageError, Store};
 
 /// Between two looks at a folder.

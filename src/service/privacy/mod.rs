@@ -10,6 +10,7 @@ mod scrubbing;
 mod subject;
 mod surveying;
 
+pub use crate::storage::Held;
 pub(super) use erasing::pseudonym;
 pub use exporting::{Export, ExportPlace, Exported};
 pub use holds::{HoldShown, NewHold};

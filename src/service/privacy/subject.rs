@@ -8,9 +8,10 @@ use super::super::{Caller, Service, ServiceError};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ConversationId, PersonId, PrincipalId, SpaceId, TenantId};
 use crate::domain::principal::{Alias, Principal};
+use crate::domain::query::{MAX_PAGE, PrincipalQuery};
 use crate::domain::subject::Identifiers;
 use crate::state_layer::space::{Partition, SpaceRecord};
-use crate::storage::{Found, MAX_PAGE, Place, PrincipalQuery, Store, Table};
+use crate::storage::{Found, Place, Store, Table};
 
 /// Records looked through at once.
 const PAGE: u32 = 1_000;

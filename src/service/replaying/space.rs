@@ -11,10 +11,11 @@ use super::{PAGE, Replay};
 use crate::domain::disposal::named;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{FactUid, PackId, ReadingId, RulingId};
+use crate::domain::query::EvidenceQuery;
 use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::{Fact, Former, MAX_FORMER};
 use crate::state_layer::space::Space;
-use crate::storage::{EvidenceQuery, LiveRow, LiveTable, SpaceRow, SpaceRowKind, StorageError};
+use crate::storage::{LiveRow, LiveTable, SpaceRow, SpaceRowKind, StorageError};
 
 const TABLE: LiveTable = LiveTable::SpaceRecords;
 /// What the newest statement of a space was.

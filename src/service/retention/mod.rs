@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use self::proof::Unproven;
 use super::vigil::Clocks;
+use crate::committer::RulesInForce;
 use crate::domain::id::{Entropy, TenantId};
 use crate::domain::policy::{RecordKind, RetentionRules};
 use crate::domain::time::{Clock, Timestamp};
-use crate::storage::committer::RulesInForce;
 use crate::storage::{AgedQuery, StorageError, Store, Tenant};
 
 /// What went of one tenant, or would go.

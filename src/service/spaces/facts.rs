@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gate::{AtGate, Pass, asked};
 use super::{Seen, want};
 use crate::domain::id::{FactUid, PrincipalId, SpaceId};
+use crate::domain::query::{Page, Position};
+use crate::domain::scope::Scope;
 use crate::domain::speaking::Voice;
 use crate::service::recording::{Looked, Unrecorded};
 use crate::service::{Caller, Service, ServiceError};
 use crate::state_layer::fact::{Abstraction, Fact, FactScope, MemoryType, Standing};
+use crate::state_layer::query::FactQuery;
 use crate::state_layer::space::{Access, Signal, Space, SpaceRecord, WorkingItem};
-use crate::storage::{FactQuery, Page, Position, Scope, SpaceWant};
+use crate::storage::SpaceWant;
 
 /// A fact with the facts that were derived from it.
 #[derive(Debug, Clone, PartialEq)]

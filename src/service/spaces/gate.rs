@@ -13,13 +13,13 @@ use super::permission::{AskedFact, PermissionQuestion, Permissions};
 use crate::domain::id::{FactUid, SpaceId};
 use crate::domain::operation::CredentialKind;
 use crate::domain::policy::{AccessCallback, StateLayerRules};
+use crate::domain::scope::Scope;
 use crate::domain::speaking::Voice;
 use crate::service::Caller;
 use crate::state_layer::assembly::{ContextPack, PackRefusal, PackRequest, Sources, assemble, is_for};
 use crate::state_layer::authority::{AuthorityOrder, Viewer};
 use crate::state_layer::fact::Fact;
 use crate::state_layer::space::{Access, Partition, Signal, Space, SpaceRecord, WorkingItem};
-use crate::storage::Scope;
 
 /// Something of a fact space as one caller may see it. Whoever holds one need not ask again: what may not be seen is not
 /// in it.

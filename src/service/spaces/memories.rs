@@ -3,12 +3,15 @@
 use super::gate::{AtGate, Looker, Pass, asked};
 use super::{FactPage, Seen, want};
 use crate::domain::id::{PrincipalId, SpaceId};
+use crate::domain::query::MAX_PAGE;
+use crate::domain::scope::Scope;
 use crate::domain::speaking::Voice;
 use crate::service::recording::{Looked, Unrecorded, Whose};
 use crate::service::{Caller, Service, ServiceError};
 use crate::state_layer::fact::Fact;
+use crate::state_layer::query::FactQuery;
 use crate::state_layer::space::{Space, SpaceRecord};
-use crate::storage::{FactQuery, MAX_PAGE, Place, Scope, Table};
+use crate::storage::{Place, Table};
 
 /// Records looked through for one page: a page takes no longer than that, and may hold nothing.
 const LOOKED_AT: u32 = 1_000;

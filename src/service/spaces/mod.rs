@@ -22,7 +22,9 @@ pub use packs::{NewPack, PackMade, PackViewer};
 pub use permission::{AskedFact, OverHttp, PermissionQuestion, Permissions};
 
 use super::{Caller, Service, ServiceError};
+use crate::committer::{Committed, SpaceSubmission};
 use crate::domain::id::{Ids, SpaceId};
+use crate::domain::idempotency::Claim;
 use crate::domain::policy::StateLayerRules;
 use crate::domain::speaking::Voice;
 use crate::domain::time::Zone;
@@ -30,21 +32,12 @@ use crate::state_layer::authority::AuthorityOrder;
 use crate::state_layer::ledger::LedgerRules;
 use crate::state_layer::operation::{SpaceAction, SpaceAnswer, SpaceOperation, Writer};
 use crate::state_layer::reading::{Reading, Utterance, read};
+use crate::state_layer::request::Refused;
 use crate::state_layer::space::Space;
-use crate::storage::committer::{Committed, SpaceSubmission};
-use crate::storage::{Claim, Refused, SpaceWant};
+use crate::storage::SpaceWant;
 
 /// What was decided, as it is kept: nobody has looked at it yet.
-type Unseen = Committed<SpaceAnswer, Refused>;
-
-/// What became of an operation on a space.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SpaceDecided {
-    /// The answer, or why not.
-    pub result: Result<SpaceShown, Refused>,
-    /// Whether an `Idempotency-Key` brought an earlier answer back.
-    pub replayed: bool,
-}
+type Unseen = Committed<Result<SpaceAnswer, Refused>>;
 
 impl Service {
     /// Decides an operation on a space and answers after its commit, with what the writer may see of it.
@@ -54,7 +47,7 @@ impl Service {
         space_id: SpaceId,
         action: SpaceAction,
         claim: Option<Claim>,
-    ) -> Result<SpaceDecided, ServiceError> {
+    ) -> Result<Committed<Result<SpaceShown, Refused>>, ServiceError> {
         // An identity says who has which rank and which grants.
         if matches!(action, SpaceAction::SetIdentity(_)) && !caller.gives_access() {
             return Err(ServiceError::NotPermitted);
@@ -63,12 +56,12 @@ impl Service {
         if matches!(action, SpaceAction::Delete { .. } | SpaceAction::Erase) {
             self.is_free_to_go(caller, &space_id).await?;
         }
-        let decided = self.decide_unseen(caller, space_id.clone(), action, claim).await?;
-        let result = match decided.result {
+        let Committed { result, at, replayed } = self.decide_unseen(caller, space_id.clone(), action, claim).await?;
+        let result = match result {
             Ok(answer) => Ok(self.echo(caller, &space_id, answer).await),
             Err(refused) => Err(refused),
         };
-        Ok(SpaceDecided { result, replayed: decided.replayed })
+        Ok(Committed { result, at, replayed })
     }
 
     async fn decide_unseen(

@@ -6,6 +6,8 @@ use super::gate::{AtGate, Gate, Looker, Pass, Shown, asked, assembled, kept};
 use super::{Seen, sees_values, want};
 use crate::domain::frame::CitedPack;
 use crate::domain::id::{PackId, PrincipalId, SpaceId};
+use crate::domain::idempotency::Claim;
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::service::recording::{Looked, Unrecorded};
 use crate::service::{Caller, Service, ServiceError};
@@ -14,8 +16,9 @@ use crate::state_layer::authority::Viewer;
 use crate::state_layer::fact::Pointer;
 use crate::state_layer::ledger::Ledger;
 use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
+use crate::state_layer::request::Answered;
 use crate::state_layer::space::{Signal, Space};
-use crate::storage::{Answered, Claim, Scope, SpaceWant};
+use crate::storage::SpaceWant;
 
 /// Who a pack is for, as the request says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,20 +5,24 @@
 //! write. Then the checkpoint is signed: first the guard moves on, then the note is made and kept. A server that stops
 //! in between signs the same tree again.
 
+mod file_guard;
 mod guard;
 mod proofs;
 mod publishing;
 mod sequencing;
 mod signing;
+mod signing_keys;
 mod watching;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub use file_guard::{FileGuard, Opening};
 pub use guard::{Guard, GuardError, NoGuard, Protection, Signed};
 pub(super) use proofs::broken;
 pub use proofs::{CheckpointShown, ConsistencyShown, InclusionShown};
 pub use signing::Signer;
+pub use signing_keys::{KeyError, seeds_from, seeds_of};
 
 use crate::domain::id::TenantId;
 use crate::domain::time::Clock;

@@ -5,12 +5,13 @@ use serde::Serialize;
 use super::Transparency;
 use crate::domain::canonical::Digest;
 use crate::domain::id::{ArtifactId, TenantId};
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::evidence::tree::{
     TileId, TileSet, TreeError, consistency_proof, consistency_tiles, inclusion_proof, inclusion_tiles,
 };
 use crate::service::{Caller, Service, ServiceError};
-use crate::storage::{Scope, StoredCheckpoint};
+use crate::storage::StoredCheckpoint;
 
 /// The newest checkpoint of a tenant's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

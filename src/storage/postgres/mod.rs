@@ -53,15 +53,16 @@ use crate::domain::id::{
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
 use crate::domain::principal::{PersonKey, Principal};
+use crate::domain::query::{ApprovalQuery, ContextQuery, EvidenceQuery, Page, PrincipalQuery, UnreportedQuery};
 use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
 use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::Fact;
+use crate::state_layer::query::FactQuery;
 use crate::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, Page, PolicySet, PolicyVersion, PrincipalQuery,
-    SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction, UnreportedQuery,
+    ApiKey, PolicySet, PolicyVersion, SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction,
 };
 
 pub use self::settings::PostgresSettings;

@@ -13,13 +13,14 @@ use crate::domain::item::PendingItem;
 use crate::domain::lifecycle::Status;
 use crate::domain::message::MessageRecord;
 use crate::domain::principal::Principal;
+use crate::domain::query::{
+    ApprovalQuery, ContextQuery, EvidenceQuery, MAX_PAGE, Page, Position, PrincipalQuery, UnreportedQuery,
+};
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::LogEntry;
 use crate::state_layer::fact::Fact;
-use crate::storage::{
-    ApprovalQuery, ContextQuery, EvidenceQuery, FactQuery, MAX_PAGE, Page, Position, PrincipalQuery, StorageError,
-    UnreportedQuery,
-};
+use crate::state_layer::query::FactQuery;
+use crate::storage::StorageError;
 
 /// One value to bind.
 enum Bound {

@@ -40,16 +40,17 @@ use crate::domain::id::{
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
 use crate::domain::principal::{PersonKey, Principal};
+use crate::domain::query::{ApprovalQuery, ContextQuery, EvidenceQuery, Page, PrincipalQuery, UnreportedQuery};
 use crate::domain::speaking::SpeaksFor;
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::world::StoredFrame;
 use crate::evidence::entry::{LogEntry, StreamHead};
 use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::Fact;
+use crate::state_layer::query::FactQuery;
 use crate::storage::{
-    ApiKey, ApprovalQuery, ContextQuery, Counts, Disposal, EvidenceQuery, FactQuery, HoldSet, Kept, Loaded, Locking,
-    Page, PolicySet, PolicyVersion, PrincipalQuery, Row, SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant,
-    Transaction, UnreportedQuery, Want, Writes,
+    ApiKey, Counts, Disposal, HoldSet, Kept, Loaded, Locking, PolicySet, PolicyVersion, Row, SpaceRow, SpaceWant,
+    StorageError, Store, StoredClaim, Tenant, Transaction, Want, Writes,
 };
 
 /// Connections for reads. They never wait for the writer: that is what WAL is for.

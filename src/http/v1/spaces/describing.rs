@@ -4,20 +4,21 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::space_id;
 use super::view::SpaceWire;
-use super::{Done, space_id};
 use crate::domain::id::SpaceId;
+use crate::domain::scope::Scope;
 use crate::http::body::{Body, Object, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, unexpected};
 use crate::http::v1::parts::printable;
+use crate::service::Committed;
 use crate::service::spaces::SpaceShown;
 use crate::state_layer::decide::MAX_WIDER;
 use crate::state_layer::operation::SpaceAction;
 use crate::state_layer::space::{Access, Identity, Partition};
-use crate::storage::Scope;
 
 const PUT: Endpoint = Endpoint::put("/v1/fact-spaces/{fact_space}", &[Scope::FactWrite]);
 const GET: Endpoint = Endpoint::get("/v1/fact-spaces/{fact_space}", &[Scope::FactRead]);
@@ -140,8 +141,8 @@ async fn describe(call: Call, PathId(id): PathId, body: Body<PutWire>) -> Result
     space_reply(call.decide_space(space_id(&id)?, action, &body.value).await?)
 }
 
-fn space_reply(done: Done) -> Result<Reply, Problem> {
-    let SpaceShown::Space { space, created } = done.answer else { return Err(unexpected()) };
+fn space_reply(done: Committed<SpaceShown>) -> Result<Reply, Problem> {
+    let SpaceShown::Space { space, created } = done.result else { return Err(unexpected()) };
     let revision = space.shown().revision;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok(Reply::new(status, &SpaceWire::of(*space))?.revision(revision).replayed(done.replayed))

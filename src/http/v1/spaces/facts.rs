@@ -7,18 +7,19 @@ use serde_json::Value;
 use super::factual::{FactBody, stated};
 use super::moment::Moments;
 use super::view::{EffectsWire, FactWire};
-use super::{Done, fact_uid, space_id};
+use super::{fact_uid, space_id};
 use crate::domain::operation::CredentialKind;
+use crate::domain::scope::Scope;
 use crate::http::body::{Body, Object, Size, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId, PathIds};
 use crate::http::problem::Problem;
 use crate::http::respond::{Reply, unexpected};
 use crate::http::v1::parts::printable;
+use crate::service::Committed;
 use crate::service::spaces::SpaceShown;
 use crate::state_layer::fact::{Pointer, Source};
 use crate::state_layer::operation::{NewFact, SpaceAction};
-use crate::storage::Scope;
 
 const WRITE: Endpoint =
     Endpoint::post("/v1/fact-spaces/{fact_space}/facts", &[Scope::FactWrite]).for_agents().with_key();
@@ -87,8 +88,8 @@ fn alone(mut problem: Problem) -> Problem {
     problem
 }
 
-fn written(status: StatusCode, done: Done, assumed: Option<String>) -> Result<Reply, Problem> {
-    let SpaceShown::Facts { mut facts, effects } = done.answer else { return Err(unexpected()) };
+fn written(status: StatusCode, done: Committed<SpaceShown>, assumed: Option<String>) -> Result<Reply, Problem> {
+    let SpaceShown::Facts { mut facts, effects } = done.result else { return Err(unexpected()) };
     let fact = facts.pop().ok_or_else(unexpected)?;
     let (fact, effects) = (FactWire::of(fact, Vec::new()), EffectsWire::of(effects));
     let wire = WrittenWire { fact, effects, assumed_time_zone: assumed };
@@ -115,7 +116,7 @@ async fn batch(call: Call, PathId(id): PathId, body: Body<BatchWire>) -> Result<
     let facts: Result<Vec<NewFact>, Problem> =
         facts.map(|(index, Object(fact))| fact.fact(&mut moments, &format!("/facts/{index}"))).collect();
     let done = call.decide_space(space_id(&id)?, SpaceAction::Write(facts?), &body.value).await?;
-    let SpaceShown::Facts { facts, effects } = done.answer else { return Err(unexpected()) };
+    let SpaceShown::Facts { facts, effects } = done.result else { return Err(unexpected()) };
     let wire = ManyWrittenWire {
         facts: facts.into_iter().map(|fact| FactWire::of(fact, Vec::new())).collect(),
         effects: EffectsWire::of(effects),

@@ -8,6 +8,7 @@ use super::moment::{Moment, Moments};
 use super::view::EffectsWire;
 use super::{name as in_path, space_id};
 use crate::domain::canonical::canonical;
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
@@ -19,7 +20,6 @@ use crate::service::spaces::{Seen, SpaceShown};
 use crate::state_layer::fact::MAX_VALUE_BYTES;
 use crate::state_layer::operation::SpaceAction;
 use crate::state_layer::space::{Signal, WorkingItem};
-use crate::storage::Scope;
 
 const SET_SIGNAL: Endpoint =
     Endpoint::put("/v1/fact-spaces/{fact_space}/environment/{key}", &[Scope::FactWrite]).for_agents();
@@ -108,7 +108,7 @@ async fn set_signal(call: Call, PathIds(id, name): PathIds, body: Body<SignalBod
     let key = in_path(name, "/key")?;
     let signal = Signal { key, value: wire.value, observed_at, stale_at, former: Vec::new() };
     let done = call.decide_space(space_id(&id)?, SpaceAction::SetSignal(signal), &body.value).await?;
-    let SpaceShown::Signal { signal, accepted } = done.answer else { return Err(unexpected()) };
+    let SpaceShown::Signal { signal, accepted } = done.result else { return Err(unexpected()) };
     let signal = shown_signal(signal);
     Ok(Reply::ok(&SignalWire { signal, accepted, assumed_time_zone: moments.assumed() })?.replayed(done.replayed))
 }
@@ -198,7 +198,7 @@ async fn set_item(call: Call, PathIds(id, name): PathIds, body: Body<ItemBody>) 
         expires_at: moments.optional(wire.expires_at.as_ref(), "/expires_at")?,
     };
     let done = call.decide_space(space_id(&id)?, SpaceAction::SetItem(item), &body.value).await?;
-    let SpaceShown::Item { item } = done.answer else { return Err(unexpected()) };
+    let SpaceShown::Item { item } = done.result else { return Err(unexpected()) };
     let wire = ItemWire { item: shown_item(item), assumed_time_zone: moments.assumed() };
     Ok(Reply::ok(&wire)?.replayed(done.replayed))
 }
@@ -236,7 +236,7 @@ async fn close(call: Call, PathIds(id, task_id): PathIds, body: Body<CloseBody>)
     }
     let action = SpaceAction::CloseTask { task_id: in_path(task_id, "/task_id")?, promote };
     let done = call.decide_space(space_id(&id)?, action, &body.value).await?;
-    let SpaceShown::Closed { promoted, dropped, effects } = done.answer else { return Err(unexpected()) };
+    let SpaceShown::Closed { promoted, dropped, effects } = done.result else { return Err(unexpected()) };
     let wire = json!({"promoted": promoted, "dropped": dropped, "effects": EffectsWire::of(effects)});
     Ok(Reply::ok(&wire)?.replayed(done.replayed))
 }

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::view::{FactWire, SpaceWire};
 use crate::domain::canonical::canonical;
+use crate::domain::query::Position;
+use crate::domain::scope::Scope;
 use crate::domain::speaking::Voice;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
@@ -15,7 +17,6 @@ use crate::http::respond::Reply;
 use crate::http::v1::parts::printable;
 use crate::service::ServiceError;
 use crate::service::spaces::Memory;
-use crate::storage::{Position, Scope};
 
 const QUERY: Endpoint = Endpoint::query("/v1/memories/query", &[Scope::FactRead]);
 const LIST: &str = "memories";

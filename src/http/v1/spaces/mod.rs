@@ -17,9 +17,10 @@ use crate::domain::id::{FactUid, SpaceId};
 use crate::http::endpoint::Route;
 use crate::http::extract::Call;
 use crate::http::problem::Problem;
+use crate::http::respond::accepted;
 use crate::http::v1::parts::printable;
-use crate::service::ServiceError;
 use crate::service::spaces::SpaceShown;
+use crate::service::{Committed, ServiceError};
 use crate::state_layer::operation::SpaceAction;
 
 /// The routes of these files.
@@ -67,24 +68,16 @@ fn fact_uid(text: &str) -> Result<FactUid, Problem> {
     FactUid::parse(text).ok_or_else(|| Problem::not_found("fact"))
 }
 
-/// What was decided.
-struct Done {
-    answer: SpaceShown,
-    replayed: bool,
-}
-
 impl Call {
     /// Has an operation on a space decided. `body` is what an `Idempotency-Key` stands for.
-    async fn decide_space(&self, space_id: SpaceId, action: SpaceAction, body: &Value) -> Result<Done, Problem> {
+    async fn decide_space(
+        &self,
+        space_id: SpaceId,
+        action: SpaceAction,
+        body: &Value,
+    ) -> Result<Committed<SpaceShown>, Problem> {
         let claim = self.claim(body);
         let decided = self.app.service.decide_space(&self.caller, space_id, action, claim).await?;
-        let replayed = decided.replayed;
-        match decided.result {
-            Ok(answer) => Ok(Done { answer, replayed }),
-            Err(refused) => {
-                let problem = Problem::from(ServiceError::SpaceRefused(refused));
-                Err(if replayed { problem.header(crate::http::headers::IDEMPOTENT_REPLAYED, "true") } else { problem })
-            }
-        }
+        accepted(decided, ServiceError::SpaceRefused)
     }
 }

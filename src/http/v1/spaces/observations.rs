@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::moment::{Moment, Moments};
 use super::view::{EffectsWire, FactWire};
 use crate::domain::id::{ReadingId, SpaceId};
+use crate::domain::scope::Scope;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::Call;
@@ -15,7 +16,6 @@ use crate::service::spaces::SpaceShown;
 use crate::state_layer::language::terms::Language;
 use crate::state_layer::operation::SpaceAction;
 use crate::state_layer::reading::{Stance, Utterance};
-use crate::storage::Scope;
 
 const OBSERVE: Endpoint = Endpoint::post("/v1/observations", &[Scope::FactWrite]).for_agents().with_key();
 
@@ -77,7 +77,7 @@ async fn observe(call: Call, body: Body<ObserveWire>) -> Result<Reply, Problem> 
     };
     let reading = call.app.service.read_utterance(&utterance);
     let done = call.decide_space(wire.fact_space, SpaceAction::Observe(reading), &body.value).await?;
-    let SpaceShown::Observed { reading, effects, facts } = done.answer else { return Err(unexpected()) };
+    let SpaceShown::Observed { reading, effects, facts } = done.result else { return Err(unexpected()) };
     let wire = ObservedWire {
         reading: ReadingWire {
             reading_id: reading.reading_id,

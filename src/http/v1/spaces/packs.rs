@@ -9,6 +9,7 @@ use super::moment::{Moment, Moments};
 use super::observations::MAX_TEXT;
 use crate::domain::canonical::canonical;
 use crate::domain::id::{FactUid, PackId, SpaceId};
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Object, Size, Wire};
 use crate::http::endpoint::{Endpoint, Route};
@@ -24,7 +25,6 @@ use crate::state_layer::assembly::{
 use crate::state_layer::decide::MAX_WIDER;
 use crate::state_layer::fact::{MAX_VALUE_BYTES, Pointer};
 use crate::state_layer::space::Signal;
-use crate::storage::Scope;
 
 const COLLECTION: &str = "/v1/context-packs";
 const MAKE: Endpoint = Endpoint::query(COLLECTION, &[Scope::FactRead]);

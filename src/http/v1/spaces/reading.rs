@@ -8,12 +8,13 @@ use serde_json::json;
 
 use super::view::FactWire;
 use super::{fact_uid, name, space_id};
+use crate::domain::scope::Scope;
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId, PathIds};
 use crate::http::paging;
 use crate::http::problem::Problem;
 use crate::http::respond::Reply;
-use crate::storage::{FactQuery, Scope};
+use crate::state_layer::query::FactQuery;
 
 const LIST: &str = "facts";
 

@@ -4,9 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 
-use super::sync_folder;
 use crate::domain::canonical::Digest;
 use crate::domain::id::Entropy;
+use crate::files::sync_folder;
 
 /// Why the signing key cannot be used. Never repeats what the file holds.
 #[derive(Debug, thiserror::Error)]

@@ -20,8 +20,7 @@ use crate::state_layer::ledger::LedgerRules;
 use crate::state_layer::operation::{SpaceAnswer, SpaceOperation, WriterStanding};
 use crate::state_layer::refusal::SpaceRefusal;
 use crate::state_layer::space::{Space, SpaceRecord};
-use crate::storage::space::ChangedSpace;
-use crate::storage::{SpaceRow, SpaceWant, StorageError, Transaction, Want, Writes};
+use crate::storage::{ChangedSpace, SpaceRow, SpaceWant, StorageError, Transaction, Want, Writes};
 
 /// What an operation on a space locks: its stream, and its writer stands as registered.
 pub(super) fn stream_of(operation: &SpaceOperation) -> Needs {

@@ -19,8 +19,9 @@ use crate::domain::world::World;
 use crate::evidence::entry::{Appended, StreamHead, append};
 use crate::state_layer::event::SpaceEvent;
 use crate::state_layer::refusal::SpaceRefusal;
-use crate::storage::request::Request;
-use crate::storage::{Answered, Loaded, Refused, StorageError, StoredClaim, Want, Writes, rows};
+use crate::state_layer::request::Request;
+use crate::state_layer::request::{Answered, Refused};
+use crate::storage::{Loaded, StorageError, StoredClaim, Want, Writes, rows};
 
 /// What a submission wants locked and loaded.
 pub(super) fn want(submission: &Submitted) -> Want {

@@ -9,7 +9,7 @@ use crate::state_layer::refusal::SpaceRefusal;
 
 /// An operation of either kind.
 #[derive(Debug, Clone)]
-pub(super) enum Request {
+pub enum Request {
     /// On a conversation, a principal or a reader's stream.
     Core(Operation),
     /// On a fact space.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{create_private, replace};
 use crate::domain::id::TenantId;
 use crate::evidence::checkpoint::Checkpoint;
+use crate::files::{create_private, replace};
 use crate::service::transparency::{Guard, GuardError, Protection, Signed};
 
 /// What every file ends with.
@@ -168,5 +168,5 @@ fn failed(error: std::io::Error) -> GuardError {
 }
 
 #[cfg(test)]
-#[path = "guard_tests.rs"]
+#[path = "file_guard_tests.rs"]
 mod tests;

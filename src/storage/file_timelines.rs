@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use super::{create_private, replace};
+use crate::files::{create_private, replace};
 use crate::storage::Timelines;
 
 /// A folder that no restored database brings back.

@@ -4,7 +4,7 @@
 use super::Submitted;
 use super::turns::{Lane, Place};
 use crate::state_layer::operation::{NewFact, SpaceAction};
-use crate::storage::request::Request;
+use crate::state_layer::request::Request;
 
 /// An operation on a conversation, in microseconds.
 const ORDINARY: u64 = 150;

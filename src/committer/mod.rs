@@ -27,12 +27,14 @@ use tokio::task::JoinSet;
 
 use crate::domain::canonical::Digest;
 use crate::domain::id::Entropy;
+use crate::domain::idempotency::Claim;
 use crate::domain::operation::{Answer, Operation};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
 use crate::state_layer::operation::{SpaceAnswer, SpaceOperation};
-use crate::storage::request::Request;
-use crate::storage::{Answered, Claim, Refused, StorageError, Store, Tenant};
+use crate::state_layer::request::Request;
+use crate::state_layer::request::{Answered, Refused};
+use crate::storage::{StorageError, Store, Tenant};
 
 use batch::Line;
 pub use in_force::RulesInForce;
@@ -71,7 +73,7 @@ struct Submitted {
 }
 
 /// A decision of either kind.
-type Outcome = Committed<Answered, Refused>;
+type Outcome = Committed<Result<Answered, Refused>>;
 
 /// What became of an operation in a batch.
 #[derive(Debug, Clone)]
@@ -97,13 +99,31 @@ impl Turnout {
 
 /// What was decided and is durable.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Committed<A = Answer, R = Refusal> {
-    /// The answer, or why not.
-    pub result: Result<A, R>,
-    /// When it was decided.
+pub struct Committed<T = Result<Answer, Refusal>> {
+    /// What was decided: an answer or a refusal, or the answer alone once refusals have been dealt with.
+    pub result: T,
+    /// When it was decided; of a replay, when it was decided first.
     pub at: Timestamp,
-    /// Whether an idempotency row answered.
+    /// Whether an `Idempotency-Key` brought an earlier decision back.
     pub replayed: bool,
+}
+
+impl<T> Committed<T> {
+    /// The same decision with its result seen as something else.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Committed<U> {
+        Committed { result: f(self.result), at: self.at, replayed: self.replayed }
+    }
+}
+
+impl<A, R> Committed<Result<A, R>> {
+    /// The answer, or the refusal; either still says when it was decided and whether it is a replay.
+    pub fn accepted(self) -> Result<Committed<A>, Committed<R>> {
+        let Self { result, at, replayed } = self;
+        match result {
+            Ok(result) => Ok(Committed { result, at, replayed }),
+            Err(result) => Err(Committed { result, at, replayed }),
+        }
+    }
 }
 
 /// Why nothing was decided, or why it is not known whether it was.
@@ -255,7 +275,10 @@ impl Committer {
     }
 
     /// Queues an operation on a fact space and waits for its commit.
-    pub async fn submit_space(&self, submission: SpaceSubmission) -> Result<Committed<SpaceAnswer, Refused>, Busy> {
+    pub async fn submit_space(
+        &self,
+        submission: SpaceSubmission,
+    ) -> Result<Committed<Result<SpaceAnswer, Refused>>, Busy> {
         let SpaceSubmission { tenant, operation, claim } = submission;
         let Committed { result, at, replayed } = self.decided(tenant, Request::Space(operation), claim).await?;
         let result = match result {

@@ -6,6 +6,7 @@
 
 mod directions;
 mod house;
+mod links;
 mod migrations;
 mod operations;
 mod purity;

@@ -1,7 +1,7 @@
 //! Lenient reading. Meta adds members, changes types (`timestamp` is a string here, an integer there) and leaves things
 //! out, so a payload is walked as plain JSON and never deserialised into a struct that could refuse it as a whole.
 
-use jiff::Timestamp;
+use chrono::{DateTime, SecondsFormat};
 use serde_json::{Deserializer, Value};
 
 /// What a signed body held.
@@ -69,9 +69,9 @@ pub(crate) fn sent_at(message: &Value) -> Option<String> {
         _ => return None,
     };
     let time = match number {
-        1..=SECONDS_LIMIT => Timestamp::from_second(number),
-        _ if number > SECONDS_LIMIT && number <= SECONDS_LIMIT * 1_000 => Timestamp::from_millisecond(number),
+        1..=SECONDS_LIMIT => DateTime::from_timestamp_secs(number),
+        _ if number > SECONDS_LIMIT && number <= SECONDS_LIMIT * 1_000 => DateTime::from_timestamp_millis(number),
         _ => return None,
     };
-    time.ok().map(|time| time.to_string())
+    time.map(|time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }

@@ -9,9 +9,10 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::Value;
 
 use crate::outside::{NotSent, NotTold, Orders, Sender, Sent};
@@ -50,9 +51,12 @@ impl Sender for Printing {
     async fn send(&self, message: &Value) -> Result<Sent, NotSent> {
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
         #[expect(clippy::disallowed_methods, reason = "the example is a program of its own, with a clock of its own")]
-        let at = Timestamp::now();
+        let at = DateTime::<Utc>::from(SystemTime::now());
         println!("would send: {message}");
-        Ok(Sent { message_id: format!("wamid.printed.{}.{number}", at.as_millisecond()), at: at.to_string() })
+        Ok(Sent {
+            message_id: format!("wamid.printed.{}.{number}", at.timestamp_millis()),
+            at: at.to_rfc3339_opts(SecondsFormat::Micros, true),
+        })
     }
 }
 

@@ -5,8 +5,9 @@
 //! that stopped half-way is simply delivered again. What it was about to execute is in the [`Journal`] before that.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use jiff::Timestamp;
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
 use crate::cscp::{Answer, Bound, Confirmation, Cscp, Failure, Refusal, Unavailable};
@@ -313,7 +314,7 @@ pub(crate) fn order_to_cancel(event: &MessageEvent) -> Option<String> {
 /// The present, as cscp reads it.
 #[expect(clippy::disallowed_methods, reason = "the example is a program of its own, with a clock of its own")]
 fn now() -> String {
-    Timestamp::now().to_string()
+    DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
 /// A name for this worker's try to execute a command: a random UUID, so that no other worker can have the same.

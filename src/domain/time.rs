@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use chrono::{DateTime, MappedLocalTime, NaiveDateTime, Offset as _, SecondsFormat, TimeDelta, TimeZone as _};
 use serde::{Deserialize, Serialize};
 
 /// An instant, in microseconds since the Unix epoch (UTC).
@@ -17,7 +18,7 @@ pub struct Timestamp(i64);
 pub struct TimestampError;
 
 const MICROS: i64 = 1_000_000;
-/// 0000-01-01 to 9999-12-30T22:00:00: what RFC 3339 can write and the calendar's library can hold in every zone.
+/// 0000-01-01 to 9999-12-30T22:00:00: what RFC 3339 can write in every zone.
 const RANGE: std::ops::RangeInclusive<i64> = -62_167_219_200 * MICROS..=253_402_207_200 * MICROS;
 
 impl Timestamp {
@@ -64,13 +65,18 @@ impl Timestamp {
         if let Some(instant) = as_displayed(text) {
             return Ok(instant);
         }
-        let instant: jiff::Timestamp = text.parse().map_err(|_| TimestampError)?;
-        // `Timestamp::parse` of the library is laxer than RFC 3339 (week dates, bracketed zones).
-        let shaped =
-            text.len() >= 20 && text.is_ascii() && matches!(text.as_bytes()[10], b'T' | b't') && !text.contains('[');
-        let micros = instant.as_microsecond();
+        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| TimestampError)?;
+        // The library also takes a space for the T, and the minus sign of Unicode.
+        let shaped = text.is_ascii() && matches!(text.as_bytes().get(10), Some(b'T' | b't'));
+        let micros = instant.timestamp() * MICROS + within_second(instant.timestamp_subsec_micros());
         if shaped && RANGE.contains(&micros) { Ok(Self(micros)) } else { Err(TimestampError) }
     }
+}
+
+/// Microseconds within their second. The library counts a leap second on past a million; here it falls into the second
+/// before it, so that no instant lies in the second after.
+fn within_second(micros: u32) -> i64 {
+    i64::from(micros) % MICROS
 }
 
 /// Reads an instant as [`Timestamp`] writes it, `2026-11-20T15:04:05.000000Z`; none for any other writing.
@@ -107,31 +113,43 @@ fn as_displayed(text: &str) -> Option<Timestamp> {
 
 /// A zone in which a time without an offset is read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Zone(jiff::tz::TimeZone);
+pub struct Zone(chrono_tz::Tz);
 
 impl Zone {
     /// The zone with an IANA name such as `America/Sao_Paulo`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        jiff::tz::TimeZone::get(name).ok().map(Self)
+        name.parse().ok().map(Self)
     }
 
     /// Reads a date-time without an offset, such as `2026-11-20T15:04:05`, as the wall clock of this zone. A time that
     /// the clocks skipped is read as if they had not been changed yet; of one that they repeated the first is meant.
     #[must_use]
     pub fn read(&self, text: &str) -> Option<Timestamp> {
-        let shaped = text.len() >= 16 && text.is_ascii() && matches!(text.as_bytes().get(10), Some(b'T' | b't'));
-        let wall: jiff::civil::DateTime = text.parse().ok().filter(|_| shaped && !text.contains('['))?;
-        let micros = self.0.to_ambiguous_zoned(wall).compatible().ok()?.timestamp().as_microsecond();
+        let (date, time) = text.split_at_checked(10)?;
+        let time = time.strip_prefix(['T', 't']).filter(|_| text.as_bytes()[0].is_ascii_digit())?;
+        let text = format!("{date}T{time}");
+        let whole = NaiveDateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M:%S%.f");
+        let wall = whole.or_else(|_| NaiveDateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M")).ok()?;
+        let instant = match self.0.from_local_datetime(&wall) {
+            MappedLocalTime::Single(instant) | MappedLocalTime::Ambiguous(instant, _) => instant.naive_utc(),
+            // No zone has skipped more than a day.
+            MappedLocalTime::None => {
+                let before = self.0.from_local_datetime(&wall.checked_sub_signed(TimeDelta::days(1))?).latest()?;
+                wall.checked_sub_offset(before.offset().fix())?
+            }
+        }
+        .and_utc();
+        let micros = instant.timestamp() * MICROS + within_second(instant.timestamp_subsec_micros());
         RANGE.contains(&micros).then_some(Timestamp(micros))
     }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_microsecond(self.0) {
-            Ok(instant) => write!(f, "{instant:.6}"),
-            Err(_) => f.write_str("0000-01-01T00:00:00.000000Z"),
+        match DateTime::from_timestamp_micros(self.0) {
+            Some(instant) => f.write_str(&instant.to_rfc3339_opts(SecondsFormat::Micros, true)),
+            None => f.write_str("0000-01-01T00:00:00.000000Z"),
         }
     }
 }
@@ -167,6 +185,9 @@ mod tests {
         assert_eq!(instant.to_string(), "2023-11-14T22:13:20.000001Z");
         assert_eq!(Timestamp::parse(&instant.to_string()), Ok(instant));
         assert_eq!(Timestamp::parse("2023-11-14T19:13:20.000001-03:00"), Ok(instant));
+        assert_eq!(Timestamp::parse("2023-11-14t22:13:20.000001999z"), Ok(instant));
+        let leap = Timestamp::parse("2016-12-31T23:59:60.5Z").unwrap();
+        assert_eq!(leap.to_string(), "2016-12-31T23:59:59.500000Z");
     }
 
     #[test]
@@ -210,6 +231,9 @@ mod tests {
             "2023-11-14T22:13:20",
             "2023-11-14 22:13:20Z",
             "2023-11-14T22:13:20Z[UTC]",
+            "2023-11-14T22:13:20-0300",
+            "2023-11-14T22:13:20\u{2212}03:00",
+            "2023-11-14T22:13:20,5Z",
             "+020000-01-01T00:00:00Z",
         ] {
             assert_eq!(Timestamp::parse(text), Err(TimestampError), "{text}");
@@ -236,7 +260,7 @@ mod tests {
             text in "([01][0-9]{3}|20[0-9]{2}|9999|0000)-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9]\\.[0-9]{6}Z",
             micros in RANGE,
         ) {
-            let library = |text: &str| text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_microsecond);
+            let library = |text: &str| DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.timestamp_micros());
             if let Some(instant) = as_displayed(&text) {
                 prop_assert_eq!(Some(instant.as_micros()), library(&text), "{}", text);
             }

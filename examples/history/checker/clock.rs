@@ -1,6 +1,8 @@
 //! The time of this program, in microseconds since 1970, and the times in the servers' answers.
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
+
+use chrono::{DateTime, SecondsFormat, Utc};
 
 /// A moment that never comes: what was not answered may take effect at any time.
 pub(crate) const NEVER: i64 = i64::MAX;
@@ -18,7 +20,7 @@ impl Clock {
     /// A clock that starts now.
     #[expect(clippy::disallowed_methods, reason = "this program stands outside the server and has only its own clock")]
     pub(crate) fn start() -> Self {
-        Self { base: jiff::Timestamp::now().as_microsecond(), started: Instant::now() }
+        Self { base: DateTime::<Utc>::from(SystemTime::now()).timestamp_micros(), started: Instant::now() }
     }
 
     /// The present moment.
@@ -29,13 +31,13 @@ impl Clock {
 
 /// A moment as `WhatsApp` writes it: whole seconds.
 pub(crate) fn whole_seconds(micros: i64) -> String {
-    let second = jiff::Timestamp::from_second(micros.div_euclid(SECOND)).unwrap_or_default();
-    second.to_string()
+    let second = DateTime::from_timestamp_secs(micros.div_euclid(SECOND)).unwrap_or_default();
+    second.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// The moment that a text names, if it names one.
 pub(crate) fn moment(text: &str) -> Option<i64> {
-    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_microsecond)
+    DateTime::parse_from_rfc3339(text).ok().map(|moment| moment.timestamp_micros())
 }
 
 #[cfg(test)]

@@ -99,7 +99,6 @@ fn say_where(folder: &Path, protection: Protection) {
 
 /// Compares the log with the guard before the first request is taken, and says loudly what does not fit.
 pub(super) async fn compare(log: &Transparency) -> Result<(), Failure> {
-    log.compare_with_guard().await.map_err(Failure::new)?;
     for tenant_id in log.adopt().await.map_err(Failure::new)? {
         if log.protection() != Protection::None {
             let what = "a checkpoint was signed before, and the guard remembered none: it was lost or is new, and notices from \
@@ -107,5 +106,6 @@ pub(super) async fn compare(log: &Transparency) -> Result<(), Failure> {
             tracing::warn!(tenant = %tenant_id, "{what}");
         }
     }
+    log.compare_with_guard().await.map_err(Failure::new)?;
     Ok(())
 }

@@ -66,6 +66,19 @@ impl Looked {
         Self { operation: operation.to_owned(), records: ids.len(), ids, ..Self::default() }
     }
 
+    /// The same look where nothing was found: no record was shown.
+    pub(super) fn asked(self) -> Self {
+        Self { records: 0, ..self }
+    }
+
+    /// With an id or a key by which the caller asked, before those of what was shown.
+    pub(super) fn asking<I: ToString>(mut self, id: Option<I>) -> Self {
+        if let Some(id) = id.map(|id| id.to_string()).filter(|id| !self.ids.contains(id)) {
+            self.ids.insert(0, id);
+        }
+        self
+    }
+
     fn record(mut self, caller: &Caller, refused: bool) -> ReadRecord {
         let all = caller.keyed(Purpose::Request, &canonical(&self.ids));
         let ids_digest = (self.ids.len() > MOST_NAMED).then(|| format!("hmac-sha256:{}", all.to_hex()));
@@ -105,6 +118,17 @@ impl<T> Unrecorded<T> {
     /// The same, where a look that found nothing is recorded too.
     pub(super) fn or_not(found: Result<T, ServiceError>, looked: Looked) -> Self {
         Self { found, looked }
+    }
+
+    /// What was found with its record, or the record of what was asked for where it is not there or not for this caller. Other
+    /// failures are no looks.
+    pub(super) fn or_nothing(found: Result<Self, ServiceError>, asked: Looked) -> Result<Self, ServiceError> {
+        match found {
+            Err(nothing @ (ServiceError::NotFound(_) | ServiceError::NotPermitted | ServiceError::NoPack(_))) => {
+                Ok(Self { found: Err(nothing), looked: asked })
+            }
+            found => found,
+        }
     }
 
     /// Writes down that this caller looked, and gives out what was found once that is durable.

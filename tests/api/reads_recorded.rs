@@ -121,6 +121,56 @@ async fn every_reading_route_leaves_an_entry_that_names_what_was_read() {
     }
 }
 
+/// A look at what is not there says what somebody looked for.
+#[tokio::test]
+async fn what_was_asked_for_is_named_also_where_nothing_is_found() {
+    let house = House::new().await;
+    let handler = house.handler("a").await;
+    let known = written(&handler, "known", "colour", "blue").await;
+    let shut = json!({"partition": {"memory": "organization", "organization": "acme"}, "access": {"allow": []}});
+    handler.put(&at("shut", ""), shut).await.expect(201);
+    let admin = house.client("a", Admin, None, None).await;
+    let auditor = house.client("a", Auditor, Some(&[Scope::EvidenceRead, Scope::OocRaw]), None).await;
+    let (none, uid) = ("0".repeat(32), format!("fct_{}", "0".repeat(32)));
+    let gets = [
+        (format!("/v1/contexts/ctx_{none}"), "contexts.get", format!("ctx_{none}")),
+        (format!("/v1/confirmations/cnf_{none}"), "confirmations.get", format!("cnf_{none}")),
+        ("/v1/commands/nowhere".to_owned(), "commands.get", "nowhere".to_owned()),
+        (at("nowhere", ""), "fact_spaces.get", "nowhere".to_owned()),
+        (at("nowhere", "/facts"), "facts.list", "nowhere".to_owned()),
+        (at("nowhere", "/environment"), "environment.list", "nowhere".to_owned()),
+        (at("nowhere", "/working-set"), "working_set.list", "nowhere".to_owned()),
+        (at("known", &format!("/facts/{uid}")), "facts.get", uid.clone()),
+        (at("known", &format!("/facts/{uid}/chain")), "facts.chain", uid),
+        (at("known", "/current/nothing"), "facts.current", "nothing".to_owned()),
+        (format!("/v1/context-packs/pck_{none}"), "context_packs.get", format!("pck_{none}")),
+    ];
+    for (path, operation, id) in gets {
+        house.wait(1);
+        let from = house.now();
+        admin.get(&path).await.expect(404);
+        let found = recorded(&auditor, &from).await;
+        let read = found.first().unwrap_or_else(|| panic!("{path} is not in the log"));
+        assert_eq!((&read["operation"], &read["records"]), (&json!(operation), &json!(0)), "{path}: {read}");
+        assert!(read.to_string().contains(&id), "{path}: {id} is not named in {read}");
+    }
+    let small = json!({"fact_space": "known", "query": "q", "token_budget": 1, "include": [known]});
+    let queries = [
+        ("/v1/contexts/query", json!({"actor_id": "nobody"}), "nobody"),
+        ("/v1/principals/query", json!({"principal_id": "nobody"}), "nobody"),
+        ("/v1/principals/query", json!({"person_id": "nobody"}), "nobody"),
+        ("/v1/context-packs", small, "known"),
+    ];
+    for (path, body, id) in queries {
+        house.wait(1);
+        let from = house.now();
+        admin.ask("POST", path).fresh_key().json(&body).send().await;
+        let found = recorded(&auditor, &from).await;
+        let read = found.first().unwrap_or_else(|| panic!("{path} {body} is not in the log"));
+        assert!(read.to_string().contains(id), "{path}: {id} is not named in {read}");
+    }
+}
+
 #[test]
 fn every_reading_route_has_a_row() {
     let mut missing = BTreeSet::new();

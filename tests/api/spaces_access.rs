@@ -151,7 +151,10 @@ async fn a_service_that_is_asked_decides_and_its_silence_is_a_no() {
         assert_eq!(text.contains(SECRET), name == "allowing", "{name}: {text}");
         assert_eq!(text.contains("Ana Secret"), name == "allowing", "{name}: {text}");
         if name != "allowing" {
-            assert!(got.body["omitted"].as_array().unwrap().contains(&json!({"id": uid, "reason": "not_permitted"})));
+            // The space is named, and nothing that is in it.
+            let space = json!({"id": format!("space:{name}"), "reason": "not_permitted"});
+            assert!(got.body["omitted"].as_array().unwrap().contains(&space), "{:#}", got.body);
+            assert!(!got.body.to_string().contains(&uid), "{:#}", got.body);
         }
     }
     let asked = asked.lock().unwrap().clone();

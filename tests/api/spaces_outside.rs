@@ -2,7 +2,7 @@
 //! themselves, grants of one space in another, and deletions of what is held.
 
 use cscp::domain::id::PrincipalId;
-use cscp::domain::operation::CredentialKind::{Admin, Agent, Handler};
+use cscp::domain::operation::CredentialKind::{Admin, Agent, Handler, Operator};
 use cscp::domain::scope::Scope;
 use cscp::domain::speaking::{SpeaksFor, Voice};
 use serde_json::{Value, json};
@@ -136,4 +136,90 @@ async fn what_is_held_is_deleted_by_nobody() {
     let lifted = format!("/v1/privacy/holds/{}", hold.text("/hold_id"));
     admin.ask("DELETE", &lifted).fresh_key().send().await.expect(200);
     ana.ask("DELETE", &at("ana", "")).send().await.expect(200);
+}
+
+/// A space that somebody may see nothing of looks the same whatever is in it, and opens for nobody who is outside of it: an
+/// operator who sees no values is outside as well.
+#[tokio::test]
+async fn a_closed_space_is_opened_and_counted_by_nobody_outside() {
+    let house = House::new().await;
+    let handler = house.handler("a").await;
+    let closed = json!({"partition": {"memory": "organization", "organization": "acme"}, "access": {"allow": []}});
+    for space in ["empty", "full"] {
+        handler.put(&at(space, ""), closed.clone()).await.expect(201);
+    }
+    let uid = written(&handler, "full", "address", SECRET).await;
+    handler.put(&at("ana", ""), json!({"partition": {"memory": "user", "owner_id": "ana"}})).await.expect(201);
+    let seen = &[Scope::FactRead, Scope::FactWrite, Scope::OocRaw][..];
+    let operators = [
+        house.client("a", Operator, None, None).await,
+        house.client("a", Operator, Some(seen), None).await,
+        house.speaking(Handler, None, speaks_for("zed")).await,
+    ];
+    for (n, other) in operators.iter().enumerate() {
+        for (path, body) in [
+            (at("full", ""), json!({"access": {"allow": ["zed"]}})),
+            (at("full", "/identity"), json!({"user_id": "zed", "permissions": ["zed"]})),
+            (at("ana", ""), json!({"wider": ["full"]})),
+            (at("full", "/environment/weather"), json!({"value": "sun"})),
+            (at("full", "/working-set/step"), json!({"content": "x"})),
+        ] {
+            let got = other.put(&path, body).await;
+            assert_eq!(
+                (got.status, got.text("/code")),
+                (403, "not_permitted".to_owned()),
+                "{n} {path}: {:#}",
+                got.body
+            );
+        }
+    }
+    let zed = house.speaking(Handler, None, speaks_for("zed")).await;
+    let mut answers = Vec::new();
+    for space in ["empty", "full"] {
+        for wider in [json!([]), json!(["own"])] {
+            handler.put(&at("own", ""), json!({})).await;
+            let (own, wider) = if wider == json!([]) { (space, wider) } else { ("own", json!([space])) };
+            let asked = json!({"fact_space": own, "wider": wider, "query": "q", "token_budget": 400, "viewer": {"user_id": "zed"}});
+            let got = zed.post("/v1/context-packs", asked).await.expect(200);
+            assert!(!got.body.to_string().contains(&uid), "{:#}", got.body);
+            answers.push((got.body["omitted"].to_string().replace(space, ""), got.text("/context")));
+        }
+    }
+    assert_eq!(answers[..2], answers[2..], "a full space looks like an empty one");
+}
+
+/// A fact that is withheld from somebody is not there for them: not to be deleted, put back or replaced by its id.
+#[tokio::test]
+async fn who_does_not_see_a_fact_does_not_change_it() {
+    let house = House::new().await;
+    let handler = house.handler("a").await;
+    handler
+        .put(&at("s", ""), json!({"partition": {"memory": "organization", "organization": "acme"}}))
+        .await
+        .expect(201);
+    let hidden = json!({"key": "salary", "value": SECRET, "restricted_to": ["bob"]});
+    let uid = handler.post(&at("s", "/facts"), hidden).await.expect(201).text("/fact/uid");
+    let fact = at("s", &format!("/facts/{uid}"));
+    for kind in [Handler, Agent] {
+        for whom in [speaks_for("zed"), SpeaksFor::default()] {
+            let other = house.speaking(kind, None, whom).await;
+            let new = json!({"key": "pay", "value": "less", "supersedes": uid});
+            let changes = [
+                ("POST", format!("{fact}/supersede"), json!({"value": "less"})),
+                ("POST", at("s", "/facts"), new.clone()),
+                ("POST", at("s", "/facts/batch"), json!({"facts": [new]})),
+                ("POST", format!("{fact}/restore"), json!({"reason": "x"})),
+                ("DELETE", fact.clone(), Value::Null),
+            ];
+            for (method, path, body) in changes {
+                let asked = other.ask(method, &path).fresh_key();
+                let asked = if body.is_null() { asked } else { asked.json(&body) };
+                let got = asked.send().await;
+                let refused = got.status == 404 || kind == Agent && got.text("/code") == "not_for_agents";
+                assert!(refused, "{method} {path}: {:#}", got.body);
+            }
+        }
+    }
+    let bob = house.speaking(Agent, None, speaks_for("bob")).await;
+    assert_eq!(bob.get(&fact).await.expect(200).text("/value"), SECRET);
 }

@@ -75,6 +75,14 @@ async fn people_correct_and_delete_and_do_not_create() {
     operator.post(&at("s", "/facts"), json!({"key": "k", "value": "v"})).await.problem(403, "people_do_not_create");
     let said = json!({"fact_space": "s", "text": "the colour is green"});
     operator.post("/v1/observations", said).await.problem(403, "people_do_not_create");
+    // Nor by way of the working set: what is in it becomes a fact when its task is closed.
+    let item = json!({"content": "v", "task_id": "t", "promote_as": "colour"});
+    operator.put(&at("s", "/working-set/i"), item).await.problem(403, "people_do_not_create");
+    operator.put(&at("s", "/working-set/colour"), json!({"content": "v", "task_id": "t"})).await.expect(200);
+    operator
+        .post(&at("s", "/tasks/t/close"), json!({"promote": ["colour"]}))
+        .await
+        .problem(403, "people_do_not_create");
     house.wait(1);
     operator.post(&at("s", &format!("/facts/{old}/restore")), json!({"reason": "heard wrong"})).await.expect(200);
     assert_eq!(handler.get(&at("s", "/current/colour")).await.text("/value"), "blue");

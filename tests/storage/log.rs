@@ -278,6 +278,32 @@ async fn a_backup_that_was_put_back_shows_before_it_grows() {
     assert!(log.adopt().await.unwrap().is_empty());
 }
 
+/// A tenant whose environment was changed is renamed also for a server whose guard knows nothing of its log: what the
+/// database says was signed stands in. Under another name of the deployment a new history may begin.
+#[tokio::test]
+async fn a_renamed_log_is_refused_without_a_guard_too() {
+    let house = House::new().await;
+    talk(&house, 0, 6).await;
+    log(&house, &house.store, &Arc::new(Memory::default())).sequence_once().await.unwrap();
+    let tenant_id = &house.tenant.tenant_id;
+    let signed = house.store.checkpoint(tenant_id).await.unwrap().unwrap();
+    assert!(house.changed("UPDATE tenants SET environment = 'renamed'").await > 0);
+    talk(&house, 6, 8).await;
+
+    let renamed = BTreeMap::from([(tenant_id.clone(), Refusal::Renamed)]);
+    let unaware = log(&house, &house.store, &Arc::new(Memory::default()));
+    unaware.sequence_once().await.unwrap();
+    assert_eq!(
+        (unaware.refused(), house.store.checkpoint(tenant_id).await.unwrap()),
+        (renamed.clone(), Some(signed.clone()))
+    );
+
+    let started = log(&house, &house.store, &Arc::new(Memory::default()));
+    assert_eq!(started.adopt().await.unwrap(), std::slice::from_ref(tenant_id));
+    started.compare_with_guard().await.unwrap();
+    assert_eq!(started.refused(), renamed, "it shows before anything is written");
+}
+
 /// Every way of changing the tree behind the program's back is found by verification, and none is built upon.
 #[tokio::test]
 async fn a_tree_that_was_changed_is_found_and_not_continued() {

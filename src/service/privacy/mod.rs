@@ -158,8 +158,12 @@ impl Service {
 
     /// An erasure as it stands.
     pub async fn erasure(&self, caller: &Caller, id: &ErasureId) -> Result<Unrecorded<ErasureShown>, ServiceError> {
-        let row = self.store.erasure(&caller.tenant.tenant_id, id).await?;
-        let shown = ErasureShown::of(&row.ok_or(ServiceError::NotFound("erasure"))?)?;
-        Ok(Unrecorded::new(shown, Looked::at("privacy.erasure", [id])))
+        let asked = Looked::at("privacy.erasure", [id]).asked();
+        let found = async {
+            let row = self.store.erasure(&caller.tenant.tenant_id, id).await?;
+            let shown = ErasureShown::of(&row.ok_or(ServiceError::NotFound("erasure"))?)?;
+            Ok(Unrecorded::new(shown, Looked::at("privacy.erasure", [id])))
+        };
+        Unrecorded::or_nothing(found.await, asked)
     }
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::gate::{AtGate, Pass, asked};
 use super::{Seen, want};
-use crate::domain::id::{FactUid, PrincipalId, SpaceId};
+use crate::domain::id::{FactUid, SpaceId};
 use crate::domain::query::{Page, Position};
 use crate::domain::scope::Scope;
 use crate::domain::speaking::Voice;
 use crate::service::recording::{Looked, Unrecorded};
 use crate::service::{Caller, Service, ServiceError};
-use crate::state_layer::fact::{Abstraction, Fact, FactScope, MemoryType, Standing};
+use crate::state_layer::fact::{Fact, Standing};
 use crate::state_layer::query::FactQuery;
 use crate::state_layer::space::{Access, Signal, Space, SpaceRecord, WorkingItem};
 use crate::storage::SpaceWant;
@@ -58,23 +58,6 @@ pub struct Listed<T> {
     pub withheld: usize,
 }
 
-/// What a fact that takes another's place takes over from it: where it counts, and not what it says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reach {
-    /// The key.
-    pub key: String,
-    /// The scope.
-    pub scope: FactScope,
-    /// Which task, session or scenario.
-    pub scope_id: Option<String>,
-    /// Which memory.
-    pub memory_type: MemoryType,
-    /// The abstraction.
-    pub abstraction: Option<Abstraction>,
-    /// Who may see it.
-    pub restricted_to: Vec<String>,
-}
-
 impl Service {
     /// What this caller may see of a space. Facts are those about which a service may have to be asked.
     pub(super) async fn pass(
@@ -118,34 +101,8 @@ impl Service {
         Ok(self.load_spaces(&[want]).await?.remove(space_id).and_then(|space| space.record))
     }
 
-    /// Who may not see what is in a space may not change anything in it either, nor say who may see it: what a change does
-    /// tells what was there, and whoever deletes a space can make it anew.
-    pub(super) async fn may_change(&self, caller: &Caller, space_id: &SpaceId) -> Result<(), ServiceError> {
-        if caller.gives_access() {
-            return Ok(());
-        }
-        let Some(record) = self.bare_space(caller, space_id).await? else { return Ok(()) };
-        let space = self.whole_enough(caller, space_id, record).await?;
-        let facts: Vec<&Fact> = space.facts.values().collect();
-        let pass = self.pass(caller, space_id, space.record.as_ref(), &facts).await?;
-        if pass.is_open() { Ok(()) } else { Err(ServiceError::NotPermitted) }
-    }
-
-    /// Fails with [`ServiceError::LegalHold`] where a space is the memory of somebody who is held. A hold that is placed at
-    /// this very moment may come too late.
-    pub(super) async fn is_free_to_go(&self, caller: &Caller, space_id: &SpaceId) -> Result<(), ServiceError> {
-        let held = self.store.held(&caller.tenant.tenant_id).await?;
-        if held.is_empty() {
-            return Ok(());
-        }
-        let record = self.bare_space(caller, space_id).await?;
-        let whose =
-            record.as_ref().and_then(SpaceRecord::memory_of).and_then(|id| PrincipalId::new(id.to_owned()).ok());
-        if whose.is_some_and(|whose| held.holds_principal(&whose)) { Err(ServiceError::LegalHold) } else { Ok(()) }
-    }
-
     /// A space with the facts about which a service is asked, if one is.
-    async fn whole_enough(
+    pub(super) async fn whole_enough(
         &self,
         caller: &Caller,
         space_id: &SpaceId,
@@ -166,13 +123,20 @@ impl Service {
         caller: &Caller,
         space_id: &SpaceId,
     ) -> Result<Unrecorded<Seen<SpaceRecord>>, ServiceError> {
-        caller.require(Scope::FactRead)?;
-        let record = self.bare_space(caller, space_id).await?.ok_or(ServiceError::NotFound("fact space"))?;
-        let space = self.whole_enough(caller, space_id, record).await?;
-        let facts: Vec<&Fact> = space.facts.values().collect();
-        let pass = self.entered(caller, space_id, &space, &facts).await?;
-        let record = space.record.and_then(|record| pass.record(record)).ok_or(ServiceError::NotPermitted)?;
-        Ok(Unrecorded::new(record, Looked { records: 1, ..looked(caller, "fact_spaces.get", space_id, Vec::new()) }))
+        let asked = looked(caller, "fact_spaces.get", space_id, Vec::new()).asked();
+        let found = async {
+            caller.require(Scope::FactRead)?;
+            let record = self.bare_space(caller, space_id).await?.ok_or(ServiceError::NotFound("fact space"))?;
+            let space = self.whole_enough(caller, space_id, record).await?;
+            let facts: Vec<&Fact> = space.facts.values().collect();
+            let pass = self.entered(caller, space_id, &space, &facts).await?;
+            let record = space.record.and_then(|record| pass.record(record)).ok_or(ServiceError::NotPermitted)?;
+            Ok(Unrecorded::new(
+                record,
+                Looked { records: 1, ..looked(caller, "fact_spaces.get", space_id, Vec::new()) },
+            ))
+        };
+        Unrecorded::or_nothing(found.await, asked)
     }
 
     /// A space's signals, by key.
@@ -181,13 +145,17 @@ impl Service {
         caller: &Caller,
         space_id: &SpaceId,
     ) -> Result<Unrecorded<Listed<Signal>>, ServiceError> {
-        let mut space = self.one_space(caller, space_id, Vec::new()).await?;
-        let signals = std::mem::take(&mut space.signals);
-        let facts: Vec<&Fact> = space.facts.values().collect();
-        let pass = self.entered(caller, space_id, &space, &facts).await?;
-        let found = Listed::of(signals.into_values().map(|signal| pass.signal(signal)));
-        let keys = found.items.iter().map(|signal| signal.shown().key.clone()).collect();
-        Ok(Unrecorded::new(found, looked(caller, "environment.list", space_id, keys)))
+        let asked = looked(caller, "environment.list", space_id, Vec::new()).asked();
+        let found = async {
+            let mut space = self.one_space(caller, space_id, Vec::new()).await?;
+            let signals = std::mem::take(&mut space.signals);
+            let facts: Vec<&Fact> = space.facts.values().collect();
+            let pass = self.entered(caller, space_id, &space, &facts).await?;
+            let found = Listed::of(signals.into_values().map(|signal| pass.signal(signal)));
+            let keys = found.items.iter().map(|signal| signal.shown().key.clone()).collect();
+            Ok(Unrecorded::new(found, looked(caller, "environment.list", space_id, keys)))
+        };
+        Unrecorded::or_nothing(found.await, asked)
     }
 
     /// A space's working items that have not ended, by key.
@@ -196,15 +164,19 @@ impl Service {
         caller: &Caller,
         space_id: &SpaceId,
     ) -> Result<Unrecorded<Listed<WorkingItem>>, ServiceError> {
-        let now = self.now();
-        let mut space = self.one_space(caller, space_id, Vec::new()).await?;
-        let items = std::mem::take(&mut space.items);
-        let facts: Vec<&Fact> = space.facts.values().collect();
-        let pass = self.entered(caller, space_id, &space, &facts).await?;
-        let in_force = items.into_values().filter(|item| item.expires_at.is_none_or(|end| now < end));
-        let found = Listed::of(in_force.map(|item| pass.item(item)));
-        let keys = found.items.iter().map(|item| item.shown().key.clone()).collect();
-        Ok(Unrecorded::new(found, looked(caller, "working_set.list", space_id, keys)))
+        let asked = looked(caller, "working_set.list", space_id, Vec::new()).asked();
+        let found = async {
+            let now = self.now();
+            let mut space = self.one_space(caller, space_id, Vec::new()).await?;
+            let items = std::mem::take(&mut space.items);
+            let facts: Vec<&Fact> = space.facts.values().collect();
+            let pass = self.entered(caller, space_id, &space, &facts).await?;
+            let in_force = items.into_values().filter(|item| item.expires_at.is_none_or(|end| now < end));
+            let found = Listed::of(in_force.map(|item| pass.item(item)));
+            let keys = found.items.iter().map(|item| item.shown().key.clone()).collect();
+            Ok(Unrecorded::new(found, looked(caller, "working_set.list", space_id, keys)))
+        };
+        Unrecorded::or_nothing(found.await, asked)
     }
 
     /// A page of a space's facts, those recorded last first.
@@ -214,12 +186,16 @@ impl Service {
         space_id: &SpaceId,
         query: &FactQuery,
     ) -> Result<Unrecorded<FactPage>, ServiceError> {
-        let space = self.one_space(caller, space_id, Vec::new()).await?;
-        let page = self.store.facts(&caller.tenant.tenant_id, space_id, query).await?;
-        let pass = self.entered(caller, space_id, &space, &page.items.iter().collect::<Vec<_>>()).await?;
-        let found = self::page(&pass, page, &space);
-        let looked = looked(caller, "facts.list", space_id, uids(&found.facts));
-        Ok(Unrecorded::new(found, looked))
+        let asked = looked(caller, "facts.list", space_id, query.key.iter().cloned().collect()).asked();
+        let found = async {
+            let space = self.one_space(caller, space_id, Vec::new()).await?;
+            let page = self.store.facts(&caller.tenant.tenant_id, space_id, query).await?;
+            let pass = self.entered(caller, space_id, &space, &page.items.iter().collect::<Vec<_>>()).await?;
+            let found = self::page(&pass, page, &space);
+            let looked = looked(caller, "facts.list", space_id, uids(&found.facts)).asking(query.key.as_deref());
+            Ok(Unrecorded::new(found, looked))
+        };
+        Unrecorded::or_nothing(found.await, asked)
     }
 
     /// One fact. One that is withheld is as if it were not there.
@@ -229,10 +205,14 @@ impl Service {
         space_id: &SpaceId,
         uid: &FactUid,
     ) -> Result<Unrecorded<FactView>, ServiceError> {
-        let space = self.one_space(caller, space_id, vec![uid.as_str().to_owned()]).await?;
-        let fact = self.one_fact(caller, space_id, space, Some(uid.clone())).await?;
-        let looked = looked(caller, "facts.get", space_id, vec![uid.to_string()]);
-        Ok(Unrecorded::new(fact, looked))
+        let asked = looked(caller, "facts.get", space_id, vec![uid.to_string()]).asked();
+        let found = async {
+            let space = self.one_space(caller, space_id, vec![uid.as_str().to_owned()]).await?;
+            let fact = self.one_fact(caller, space_id, space, Some(uid.clone())).await?;
+            let looked = looked(caller, "facts.get", space_id, vec![uid.to_string()]);
+            Ok(Unrecorded::new(fact, looked))
+        };
+        Unrecorded::or_nothing(found.await, asked)
     }
 
     /// The current value of a key: the newest valid fact that has it, or that came in the place of one that had.
@@ -242,11 +222,16 @@ impl Service {
         space_id: &SpaceId,
         key: &str,
     ) -> Result<Unrecorded<FactView>, ServiceError> {
-        let space = self.one_space(caller, space_id, vec![key.to_owned()]).await?;
-        let uid = current(&space, key);
-        let fact = self.one_fact(caller, space_id, space, uid).await?;
-        let looked = looked(caller, "facts.current", space_id, vec![fact.fact.shown().uid.to_string()]);
-        Ok(Unrecorded::new(fact, looked))
+        let asked = looked(caller, "facts.current", space_id, vec![key.to_owned()]).asked();
+        let found = async {
+            let space = self.one_space(caller, space_id, vec![key.to_owned()]).await?;
+            let uid = current(&space, key);
+            let fact = self.one_fact(caller, space_id, space, uid).await?;
+            let looked =
+                looked(caller, "facts.current", space_id, vec![fact.fact.shown().uid.to_string()]).asking(Some(key));
+            Ok(Unrecorded::new(fact, looked))
+        };
+        Unrecorded::or_nothing(found.await, asked)
     }
 
     /// Whether the space may be seen at all is said first: what is in it is nobody else's to know.
@@ -264,23 +249,6 @@ impl Service {
         views(&pass, vec![fact], &dependents).0.pop().ok_or(ServiceError::NotFound("fact"))
     }
 
-    /// What the fact that is to be replaced hands on. Whoever may write may look at its reach, not at its value.
-    pub async fn reach_of(&self, caller: &Caller, space_id: &SpaceId, uid: &FactUid) -> Result<Reach, ServiceError> {
-        caller.require(Scope::FactWrite)?;
-        let want = SpaceWant { live: false, named: vec![uid.as_str().to_owned()], ..want(caller, space_id, false) };
-        let mut space =
-            self.load_spaces(&[want]).await?.remove(space_id).ok_or(ServiceError::NotFound("fact space"))?;
-        let fact = space.facts.remove(uid).ok_or(ServiceError::NotFound("fact"))?;
-        Ok(Reach {
-            key: fact.key,
-            scope: fact.scope,
-            scope_id: fact.scope_id,
-            memory_type: fact.memory_type,
-            abstraction: fact.abstraction,
-            restricted_to: fact.restricted_to,
-        })
-    }
-
     /// The chain that a fact belongs to, oldest first: what it replaced, itself, and what came in its place. Of a long
     /// one the newest.
     pub async fn fact_chain(
@@ -289,20 +257,25 @@ impl Service {
         space_id: &SpaceId,
         uid: &FactUid,
     ) -> Result<Unrecorded<FactChain>, ServiceError> {
-        caller.require(Scope::FactRead)?;
-        let want = want(caller, space_id, true);
-        let space = self.load_spaces(&[want]).await?.remove(space_id).ok_or(ServiceError::NotFound("fact space"))?;
-        let mut facts: Vec<Fact> = chain(&space, uid);
-        facts.sort_by(|a, b| (a.at, a.recorded_at, &a.uid).cmp(&(b.at, b.recorded_at, &b.uid)));
-        let newest = facts.split_off(facts.len().saturating_sub(LONGEST_CHAIN));
-        let more = !facts.is_empty();
-        let pass = self.entered(caller, space_id, &space, &newest.iter().collect::<Vec<_>>()).await?;
-        let (facts, withheld) = views(&pass, newest, &dependents(&space));
-        if facts.iter().all(|view| view.fact.shown().uid != *uid) {
-            return Err(ServiceError::NotFound("fact"));
-        }
-        let looked = looked(caller, "facts.chain", space_id, uids(&facts));
-        Ok(Unrecorded::new(FactChain { facts, more, withheld }, looked))
+        let asked = looked(caller, "facts.chain", space_id, vec![uid.to_string()]).asked();
+        let found = async {
+            caller.require(Scope::FactRead)?;
+            let want = want(caller, space_id, true);
+            let space =
+                self.load_spaces(&[want]).await?.remove(space_id).ok_or(ServiceError::NotFound("fact space"))?;
+            let mut facts: Vec<Fact> = chain(&space, uid);
+            facts.sort_by(|a, b| (a.at, a.recorded_at, &a.uid).cmp(&(b.at, b.recorded_at, &b.uid)));
+            let newest = facts.split_off(facts.len().saturating_sub(LONGEST_CHAIN));
+            let more = !facts.is_empty();
+            let pass = self.entered(caller, space_id, &space, &newest.iter().collect::<Vec<_>>()).await?;
+            let (facts, withheld) = views(&pass, newest, &dependents(&space));
+            if facts.iter().all(|view| view.fact.shown().uid != *uid) {
+                return Err(ServiceError::NotFound("fact"));
+            }
+            let looked = looked(caller, "facts.chain", space_id, uids(&facts));
+            Ok(Unrecorded::new(FactChain { facts, more, withheld }, looked))
+        };
+        Unrecorded::or_nothing(found.await, asked)
     }
 }
 

@@ -182,11 +182,20 @@ impl Gate<'_> {
     /// What of each space may be shown, in their order. Services are asked all at once: the slowest is waited for, and no
     /// more than that.
     pub(super) async fn passes(&self, permissions: &Arc<dyn Permissions>, spaces: Vec<AtGate<'_>>) -> Vec<Pass> {
-        let values = sees_values(self.caller);
+        // Whoever sees no values at all is not worth a question.
+        self.judged(permissions, spaces, sees_values(self.caller)).await
+    }
+
+    /// What of a space a caller may change: what somebody in its place could see. People who see no values are judged by the
+    /// same rules, so that seeing less never allows more.
+    pub(super) async fn may_change(&self, permissions: &Arc<dyn Permissions>, space: AtGate<'_>) -> Option<Pass> {
+        self.judged(permissions, vec![space], true).await.pop()
+    }
+
+    async fn judged(&self, permissions: &Arc<dyn Permissions>, spaces: Vec<AtGate<'_>>, values: bool) -> Vec<Pass> {
         let mut questions = JoinSet::new();
         let mut admitted = Vec::with_capacity(spaces.len());
         for (at, space) in spaces.into_iter().enumerate() {
-            // Whoever sees no values at all is not worth a question.
             let rule = space.record.filter(|_| values).map_or(Rule::Closed, |record| self.rule(record));
             admitted.push(if matches!(rule, Rule::Open) { Admitted::All } else { Admitted::Nothing });
             if let Rule::Ask(callback) = rule {
@@ -308,9 +317,16 @@ impl Pass {
     /// The facts of a space for a pack, with what its viewer may not see set apart.
     pub(super) fn split(&self, mut facts: BTreeMap<FactUid, Fact>) -> Shown {
         let admits = |fact: &Fact| self.admitted.admits(&fact.uid) && self.is_for(&fact.restricted_to, &fact.text());
-        let denied = facts.values().filter(|fact| !admits(fact)).map(|fact| fact.uid.clone()).collect();
+        // Of a space that is closed altogether not even the number of its facts is told.
+        let barred = !self.is_open();
+        let denied = facts.values().filter(|fact| !barred && !admits(fact)).map(|fact| fact.uid.clone()).collect();
         facts.retain(|_, fact| admits(fact));
-        Shown { facts, denied, barred: !self.is_open() }
+        Shown { facts, denied, barred }
+    }
+
+    /// Whether this fact may be changed by whom this pass is for.
+    pub(super) fn may_change(&self, fact: &Fact) -> bool {
+        self.shows(fact)
     }
 
     /// Whether all of these may be shown.

@@ -1,5 +1,6 @@
 //! Fact spaces: writing through the committer, and reading what stands. Whatever is read passes one gate.
 
+mod changing;
 mod covering;
 mod echo;
 mod facts;
@@ -12,9 +13,10 @@ mod viewer;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
+pub use changing::Reach;
 pub use covering::Cover;
 pub use echo::SpaceShown;
-pub use facts::{FactChain, FactPage, FactView, Listed, Reach};
+pub use facts::{FactChain, FactPage, FactView, Listed};
 pub(in crate::service) use gate::sees_recorded_values;
 pub use gate::{Seen, sees_values};
 pub use memories::{Memories, Memory};
@@ -52,7 +54,7 @@ impl Service {
         if matches!(action, SpaceAction::SetIdentity(_)) && !caller.gives_access() {
             return Err(ServiceError::NotPermitted);
         }
-        self.may_change(caller, &space_id).await?;
+        self.may_change(caller, &space_id, &action).await?;
         if matches!(action, SpaceAction::Delete { .. } | SpaceAction::Erase) {
             self.is_free_to_go(caller, &space_id).await?;
         }

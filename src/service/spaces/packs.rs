@@ -97,7 +97,15 @@ impl Service {
     ) -> Result<Unrecorded<PackMade>, ServiceError> {
         let space_id = new.space_id.clone();
         let viewer = new.viewer.as_ref().and_then(|viewer| PrincipalId::new(viewer.user_id.clone()).ok());
-        let made = self.made(caller, new, claim).await?;
+        let asked = Looked {
+            space_id: Some(space_id.clone()),
+            viewer_id: viewer.clone(),
+            ..Looked::at::<&str>("context_packs.make", [])
+        };
+        let made = match self.made(caller, new, claim).await {
+            Ok(made) => made,
+            Err(error) => return Unrecorded::or_nothing(Err(error), asked),
+        };
         let (pack, pack_id) = match &made {
             PackMade::Passing { pack, .. } => (pack.shown(), None),
             PackMade::Saved { saved, .. } => (&saved.shown().pack, Some(saved.shown().pack_id.clone())),
@@ -137,6 +145,7 @@ impl Service {
         let elsewhere = self.gate_for(caller, Looker::Viewer(elsewhere));
         let own = Space { record: space.record.clone(), facts: std::mem::take(&mut space.facts), ..Space::default() };
         let read: Vec<SpaceId> = wider.keys().cloned().collect();
+        let looked_at: Vec<SpaceId> = std::iter::once(&new.space_id).chain(&read).cloned().collect();
         let mut shown = self.split(&gate, vec![(new.space_id.clone(), own)]).await;
         shown.extend(self.split(&elsewhere, wider.into_iter().collect()).await);
         let own = shown.first().is_some_and(|own| !own.barred);
@@ -147,6 +156,7 @@ impl Service {
             items: space.items.values().filter(|item| own && item.expires_at.is_none_or(|end| as_of < end)).collect(),
             signals: new.environment.iter().chain(kept).collect(),
             denied: shown.iter().flat_map(|shown| shown.denied.iter().cloned()).collect(),
+            closed: looked_at.into_iter().zip(&shown).filter(|(_, shown)| shown.barred).map(|(id, _)| id).collect(),
         };
         let request = PackRequest {
             query: new.query,
@@ -256,7 +266,11 @@ impl Service {
 
     /// A saved pack, to a caller who may speak for its viewer, while that viewer may still see all of it.
     pub async fn saved_pack(&self, caller: &Caller, id: &PackId) -> Result<Unrecorded<Seen<SavedPack>>, ServiceError> {
-        let saved = self.kept_pack(caller, id).await?;
+        let asked = Looked { pack_id: Some(id.clone()), ..Looked::at::<&str>("context_packs.get", []) };
+        let saved = match self.kept_pack(caller, id).await {
+            Ok(saved) => saved,
+            Err(error) => return Unrecorded::or_nothing(Err(error), asked),
+        };
         let shown = saved.shown();
         let looked = Looked {
             space_id: Some(shown.space_id.clone()),

@@ -111,8 +111,12 @@ impl Transparency {
         let origin = signer.origin(tenant);
         let keys = signer.keys(&origin)?;
         let known = self.last_signed(&tenant.tenant_id).await?;
-        let refusal = match &known {
-            Some(known) => self.contradicts(tenant, Some(&head), known).await?,
+        let before = match &known {
+            Some(known) => Some(known.clone()),
+            None => self.signed_before(tenant).await?,
+        };
+        let refusal = match &before {
+            Some(before) => self.contradicts(tenant, Some(&head), before).await?,
             None => None,
         };
         self.note(&tenant.tenant_id, refusal);

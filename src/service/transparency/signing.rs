@@ -40,6 +40,13 @@ impl Signer {
         format!("{}/{}/{}", self.prefix, tenant.environment, tenant.tenant_id)
     }
 
+    /// Whether this is the name of a tenant's log, in whichever environment it was.
+    pub(super) fn names(&self, origin: &str, tenant: &Tenant) -> bool {
+        let rest = origin.strip_prefix(&self.prefix).and_then(|rest| rest.strip_prefix('/'));
+        let environment = rest.and_then(|rest| rest.strip_suffix(tenant.tenant_id.as_str())?.strip_suffix('/'));
+        environment.is_some_and(|environment| !environment.is_empty() && !environment.contains('/'))
+    }
+
     /// The keys of a log; an error if its name cannot stand in a note.
     pub fn keys(&self, origin: &str) -> Result<Vec<SigningKey>, NoteError> {
         self.seeds.iter().map(|seed| SigningKey::from_seed(origin, *seed)).collect()

@@ -34,18 +34,15 @@ impl Transparency {
     /// Has the guard remember what was signed of logs that it knows nothing of, from their newest checkpoint on; says whose
     /// they are. It was lost or is a new one; whether a backup was put back before, nobody can tell any more.
     pub async fn adopt(&self) -> Result<Vec<TenantId>, LogError> {
-        let Some(signer) = &self.signer else { return Ok(Vec::new()) };
+        if self.signer.is_none() {
+            return Ok(Vec::new());
+        }
         let mut adopted = Vec::new();
         for tenant in self.store.tenants().await? {
             if self.last_signed(&tenant.tenant_id).await?.is_some() {
                 continue;
             }
-            let Some(newest) = self.store.checkpoint(&tenant.tenant_id).await? else { continue };
-            // What another key has signed is not this key's history.
-            let keys = signer.verifiers(&signer.origin(&tenant))?;
-            let Ok(checkpoint) = Checkpoint::open(&newest.note, &keys) else { continue };
-            let newest =
-                Signed { origin: checkpoint.origin().to_owned(), size: checkpoint.size(), root: checkpoint.root() };
+            let Some(newest) = self.signed_before(&tenant).await? else { continue };
             if self.move_guard(&tenant, None, newest).await? {
                 adopted.push(tenant.tenant_id);
             }
@@ -76,6 +73,20 @@ impl Transparency {
     pub(super) async fn last_signed(&self, tenant_id: &TenantId) -> Result<Option<Signed>, LogError> {
         let tenant_id = tenant_id.clone();
         Ok(self.guarded(move |guard| guard.latest(&tenant_id)).await?)
+    }
+
+    /// What this deployment signed last of a tenant's log, as the database tells it; under another name if the tenant's
+    /// environment was changed since. It stands in for a guard that knows nothing of the log.
+    pub(super) async fn signed_before(&self, tenant: &Tenant) -> Result<Option<Signed>, LogError> {
+        let Some(signer) = &self.signer else { return Ok(None) };
+        let Some(newest) = self.store.checkpoint(&tenant.tenant_id).await? else { return Ok(None) };
+        let origin = newest.note.lines().next().unwrap_or_default();
+        // What another key signed, or was signed under the name of another deployment, is another history.
+        if !signer.names(origin, tenant) {
+            return Ok(None);
+        }
+        let Ok(checkpoint) = Checkpoint::open(&newest.note, &signer.verifiers(origin)?) else { return Ok(None) };
+        Ok(Some(Signed { origin: origin.to_owned(), size: checkpoint.size(), root: checkpoint.root() }))
     }
 
     /// Whether the tree is another history than what was signed before. What was signed must be its beginning.

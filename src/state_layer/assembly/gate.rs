@@ -69,7 +69,9 @@ pub(super) fn gate<'a>(
         include(pointer, request, &mut gated)?;
     }
     gated.superseded.sort_by(|a, b| (b.fact.at, &a.fact.key, &a.text).cmp(&(a.fact.at, &b.fact.key, &b.text)));
-    gated.omitted.extend(sources.denied.iter().map(|uid| (uid.as_str().to_owned(), Omission::NotPermitted)));
+    let closed = sources.closed.iter().map(|space| format!("space:{}", space.as_str()));
+    let denied = sources.denied.iter().map(|uid| uid.as_str().to_owned()).chain(closed);
+    gated.omitted.extend(denied.map(|id| (id, Omission::NotPermitted)));
     items(request, sources, order, &mut gated);
     gated.withheld.sort_unstable();
     Ok(gated)

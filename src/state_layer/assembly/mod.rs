@@ -92,8 +92,10 @@ pub struct Sources<'a> {
     pub items: Vec<&'a WorkingItem>,
     /// Layer 4.
     pub signals: Vec<&'a Signal>,
-    /// Facts of partitions that this viewer may not see: named in `omitted`, otherwise not looked at.
+    /// Facts that this viewer may not see in partitions that are open to them: named in `omitted`, otherwise not looked at.
     pub denied: Vec<FactUid>,
+    /// Partitions of which this viewer may see nothing: named in `omitted`, and nothing in them is.
+    pub closed: Vec<SpaceId>,
 }
 
 /// A rendered part of a pack.

@@ -42,6 +42,9 @@ pub(super) fn permitted(
         rules.writer.is_person || matches!(writer.credential, CredentialKind::Operator | CredentialKind::Auditor);
     match action {
         SpaceAction::Write(_) | SpaceAction::Observe(_) if person => Err(SpaceRefusal::PeopleDoNotCreate),
+        // An item that says so, or is named, becomes a fact when its task is closed.
+        SpaceAction::SetItem(item) if person && item.promote_as.is_some() => Err(SpaceRefusal::PeopleDoNotCreate),
+        SpaceAction::CloseTask { promote, .. } if person && !promote.is_empty() => Err(SpaceRefusal::PeopleDoNotCreate),
         SpaceAction::Describe { .. }
         | SpaceAction::SetIdentity(_)
         | SpaceAction::Restore { .. }

@@ -239,8 +239,8 @@ async fn make(call: Call, body: Body<MakeWire>) -> Result<Reply, Problem> {
     let mut moments = Moments::of(&call);
     let new = body.typed.pack(&call, &mut moments)?;
     let named = (new.include.clone(), new.exclude.clone());
-    let made = call.app.service.make_pack(&call.caller, new, claim).await;
-    let made = call.recorded(made.map_err(|error| placed(error, &named))?).await?;
+    let made = call.app.service.make_pack(&call.caller, new, claim).await?;
+    let made = made.record(&call.app.service, &call.caller).await.map_err(|error| placed(error, &named))?;
     let assumed_time_zone = moments.assumed();
     match made {
         PackMade::Passing { pack, as_of } => {

@@ -26,8 +26,9 @@ use cscp::storage::{
     Aged, AgedQuery, AgedRecords, AliveStore, ApiKey, ApprovalQuery, CapturedFrame, ContextQuery, DisposalStore,
     ErasureRow, EvidenceQuery, FactQuery, Filed, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore,
     Maker, Mending, MendingStore, Misplaced, Page, Place as SearchPlace, Placed, PolicySet, PolicyVersion,
-    PrincipalQuery, Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim, StreamEnd,
-    StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, UnreportedQuery, Waiting, WholeContext,
+    PrincipalQuery, Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim,
+    StoredCosignature, StreamEnd, StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore,
+    UnreportedQuery, Waiting, WholeContext, WitnessStore,
 };
 use futures_util::future::BoxFuture;
 
@@ -219,6 +220,34 @@ impl MendingStore for Meddled {
 
     async fn mend(&self, tenant_id: &TenantId, mending: &Mending) -> Result<bool, StorageError> {
         self.inner.mend(tenant_id, mending).await
+    }
+}
+
+#[async_trait]
+impl WitnessStore for Meddled {
+    async fn keep_cosignatures(
+        &self,
+        tenant_id: &TenantId,
+        cosignatures: &[StoredCosignature],
+    ) -> Result<u64, StorageError> {
+        self.inner.keep_cosignatures(tenant_id, cosignatures).await
+    }
+
+    async fn cosignatures(
+        &self,
+        tenant_id: &TenantId,
+        after: u64,
+        until: u64,
+    ) -> Result<Vec<StoredCosignature>, StorageError> {
+        self.inner.cosignatures(tenant_id, after, until).await
+    }
+
+    async fn publish_checkpoint(&self, tenant_id: &TenantId, size: u64) -> Result<(), StorageError> {
+        self.inner.publish_checkpoint(tenant_id, size).await
+    }
+
+    async fn published_checkpoint(&self, tenant_id: &TenantId) -> Result<Option<StoredCheckpoint>, StorageError> {
+        self.inner.published_checkpoint(tenant_id).await
     }
 }
 

@@ -68,7 +68,7 @@ impl VerifyArguments {
         };
         let keys = self.keys.iter().map(read).collect::<Result<_, _>>()?;
         let witness = |vkey: &String| {
-            WitnessKey::parse(vkey).map_err(|_| Failure::new("--witness not the key of a witness: NAME+KEYID+BASE64"))
+            WitnessKey::parse(vkey).map_err(|_| Failure::new("--witness: not the key of a witness: NAME+KEYID+BASE64"))
         };
         let witnesses = self.witnesses.iter().map(witness).collect::<Result<_, _>>()?;
         let asked = (!self.expected.is_empty()).then(|| self.asked()).transpose()?;

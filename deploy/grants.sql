@@ -12,8 +12,8 @@ REVOKE UPDATE, DELETE ON log_entries FROM cscp_server;
 REVOKE UPDATE ON log_payloads, frames FROM cscp_server;
 -- That there was an erasure stays.
 REVOKE DELETE ON erasures FROM cscp_server;
--- Leaves and checkpoints are written once.
-REVOKE UPDATE, DELETE ON log_leaves, log_checkpoints FROM cscp_server;
+-- Leaves, checkpoints and what witnesses signed under them are written once.
+REVOKE UPDATE, DELETE ON log_leaves, log_checkpoints, log_cosignatures FROM cscp_server;
 -- Trees and tiles only grow.
 REVOKE DELETE ON log_trees, log_tiles FROM cscp_server;
 -- Tenants and keys are disabled and revoked, never deleted.

@@ -201,6 +201,16 @@ pub struct ServeSettings {
     #[arg(long, env = "CSCP_PUBLISH_LOG")]
     pub publish_log: bool,
 
+    /// A witness whose cosignatures under checkpoints are taken in: its key, NAME+KEYID+BASE64 (C2SP vkey of
+    /// cosignature/v1); may be given several times, in the environment with spaces between
+    #[arg(long = "witness", env = "CSCP_WITNESSES", value_name = "VKEY", value_delimiter = ' ')]
+    pub witnesses: Vec<String>,
+
+    /// How many witnesses have to cosign a checkpoint before it is the one below /log/TENANT; with 0 it is the newest, with
+    /// the cosignatures that it has
+    #[arg(long, env = "CSCP_WITNESS_QUORUM", value_name = "N", default_value = "0")]
+    pub witness_quorum: usize,
+
     /// How the names of this deployment's logs begin: a domain that is yours, for instance
     #[arg(long, env = "CSCP_LOG_NAME", default_value = "cscp", value_parser = log_name)]
     pub log_name: String,

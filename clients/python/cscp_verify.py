@@ -31,6 +31,8 @@ MAX_DEPTH = 64
 MAX_FAULTS = 100
 MAX_NOTE_BYTES = 1_000_000
 MAX_SIGNATURES = 100
+# No clock shows a later second since 1970: the last of the year 9999.
+LAST_SECOND = 253402300799
 MAX_TREE = 2**63
 WITHHELD = {"key", "nonce_digest", "title_key", "title_digest", "salt", "content_salt", "prompt_salt", "message_key", "echo",
             "body_digest"}
@@ -263,6 +265,8 @@ def is_name(name):
 class Key:
     """A C2SP vkey with Ed25519."""
 
+    ALGORITHM = 1
+
     def __init__(self, vkey):
         parts = vkey.split("+", 2)
         if len(parts) != 3:
@@ -270,7 +274,7 @@ class Key:
         self.name, key_id, encoded = parts
         public = strict_base64(encoded)
         derived = sha256(self.name.encode(), b"\n", public)[:4]
-        if not is_name(self.name) or len(public) != 33 or public[0] != 1 or derived.hex() != key_id:
+        if not is_name(self.name) or len(public) != 33 or public[0] != self.ALGORITHM or derived.hex() != key_id:
             raise Unreadable("not a verifier key")
         if public[1:].hex() in WEAK_KEYS:
             raise Unreadable("a weak key")
@@ -286,6 +290,28 @@ class Key:
             return True
         except InvalidSignature:
             return False
+
+
+class Witness(Key):
+    """The vkey of a witness (C2SP cosignature/v1)."""
+
+    ALGORITHM = 4
+
+    def has_cosigned(self, note):
+        """Whether a note, which was opened before, has a cosignature of this witness, and none under its name is forged."""
+        end = note.rfind("\n\n")
+        text, found = note[:end + 1], False
+        for line in note[end + 2:-1].split("\n"):
+            name, _, encoded = line[2:].partition(" ")
+            blob = strict_base64(encoded)
+            if name != self.name or blob[:4] != self.id:
+                continue
+            time = int.from_bytes(blob[4:12], "big")
+            if len(blob) != 76 or not 1 <= time <= LAST_SECOND \
+                    or not self.verifies(f"cosignature/v1\ntime {time}\n{text}", blob[12:]):
+                return False
+            found = True
+        return found
 
 
 def is_note_text(text):
@@ -534,8 +560,8 @@ MISSING, REFUSED = "missing", "refused"
 
 
 class Audit:
-    def __init__(self, keys, kept, asked=None):
-        self.given, self.kept_note, self.asked = keys, kept, asked
+    def __init__(self, keys, kept, asked=None, witnesses=()):
+        self.given, self.kept_note, self.asked, self.witnesses = keys, kept, asked, witnesses
         self.keys, self.keys_came, self.origin, self.tenant, self.scope = [], False, None, "", Scope()
         self.completeness, self.next_leaf = "not_shown", 0
         # A checkpoint, or why there is none: it has not come yet, or what came is not the log's.
@@ -629,6 +655,9 @@ class Audit:
                 self.fault("rolled_back")
             elif kept.root != checkpoint.root:
                 self.fault("forked")
+        for witness in self.witnesses:
+            if not witness.has_cosigned(note):
+                self.fault("cosignature")
         self.checkpoint = checkpoint
 
     def take_consistency(self, shown):
@@ -890,6 +919,8 @@ def main():
     parser = argparse.ArgumentParser(description="Verifies an evidence bundle of cscp offline.")
     parser.add_argument("bundle", help="a file, or - for standard input")
     parser.add_argument("--key", action="append", default=[], metavar="VKEY", help="a key that signs for the log")
+    parser.add_argument("--witness", action="append", default=[], metavar="VKEY",
+                        help="a witness that must have cosigned the checkpoint")
     parser.add_argument("--kept", metavar="FILE", help="a checkpoint that you kept")
     parser.add_argument("--expect", action="append", default=[], metavar="SELECTION",
                         help="what it has to be of: `whole`, or NAME=VALUE as in the request")
@@ -901,7 +932,7 @@ def main():
         parser.error("--key and --unauthenticated contradict each other")
     try:
         audit = Audit([Key(vkey) for vkey in arguments.key], kept_note(arguments.kept) if arguments.kept else None,
-                      read_asked(arguments.expect))
+                      read_asked(arguments.expect), [Witness(vkey) for vkey in arguments.witness])
         source = sys.stdin.buffer if arguments.bundle == "-" else open(arguments.bundle, "rb")
         with source:
             for data in source:

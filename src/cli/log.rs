@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::Failure;
 use super::sole::warn_of_guard;
 use crate::config::{DatabaseUrl, ServeSettings, Settings, state_folder};
-use crate::service::transparency::{FileGuard, Opening, seeds_from, seeds_of};
-use crate::service::transparency::{Guard, GuardError, NoGuard, Protection, Signer, Transparency};
+use crate::evidence::cosignature::WitnessKey;
+use crate::service::transparency::{
+    FileGuard, Guard, GuardError, NoGuard, Opening, Protection, Signer, Transparency, Witnesses, seeds_from, seeds_of,
+};
 use crate::storage::Store;
 use crate::system::{SystemClock, SystemEntropy};
 
@@ -21,7 +23,26 @@ pub(super) fn open(settings: &Settings, serve: &ServeSettings, store: Arc<dyn St
         tracing::warn!("no checkpoints of the evidence log are signed: name a file with --signing-key");
         Arc::new(NoGuard)
     };
-    Ok(Transparency::new(store, Arc::new(SystemClock), signer, guard).published(serve.publish_log))
+    let witnesses = witnesses(serve, signer.as_ref())?;
+    let log = Transparency::new(store, Arc::new(SystemClock), signer, guard);
+    Ok(log.published(serve.publish_log).witnessed_by(witnesses))
+}
+
+/// The witnesses that were named, if they can be told from one another and from the log itself.
+fn witnesses(serve: &ServeSettings, signer: Option<&Signer>) -> Result<Witnesses, Failure> {
+    // An empty variable is one that nobody has set.
+    let named = serve.witnesses.iter().filter(|vkey| !vkey.is_empty());
+    let read = named.map(|vkey| {
+        let why = "not the key of a witness: give NAME+KEYID+BASE64, as it writes its key for cosignature/v1 (the key of a \
+                   log is another)";
+        WitnessKey::parse(vkey).map_err(|_| Failure::new(format!("--witness {vkey}: {why}")))
+    });
+    let witnesses = Witnesses::new(read.collect::<Result<_, _>>()?, serve.witness_quorum);
+    let witnesses = witnesses.and_then(|named| match signer {
+        Some(signer) => named.others_than(signer),
+        None => Ok(named),
+    });
+    witnesses.map_err(|error| Failure::new(format!("--witness: {error}")))
 }
 
 /// A path beside the database file, if it is a file.

@@ -12,6 +12,7 @@ use clap::Args;
 use super::Failure;
 use crate::config::Settings;
 use crate::evidence::auditing::{Asked, Trusted};
+use crate::evidence::cosignature::WitnessKey;
 use crate::evidence::note::VerifierKey;
 
 /// What `cscp verify` ends with when it could not look.
@@ -32,6 +33,9 @@ pub(crate) struct VerifyArguments {
     /// A key that signs for the log (C2SP vkey), learned from somebody you trust; may be given several times
     #[arg(long = "key", value_name = "VKEY")]
     keys: Vec<String>,
+    /// A witness that must have cosigned the bundle's checkpoint (C2SP vkey); may be given several times
+    #[arg(long = "witness", value_name = "VKEY")]
+    witnesses: Vec<String>,
     /// A checkpoint that you kept: the log must go on from there
     #[arg(long, value_name = "FILE")]
     kept: Option<PathBuf>,
@@ -47,7 +51,7 @@ pub(crate) struct VerifyArguments {
     tenant: Option<String>,
     /// Derive the log's tiles from its leaves, and say which are not stored so and what waits without an entry; a leaf is
     /// never made up. Nothing is written without --write
-    #[arg(long, conflicts_with_all = ["bundle", "server", "keys", "kept", "expected", "unauthenticated"])]
+    #[arg(long, conflicts_with_all = ["bundle", "server", "keys", "witnesses", "kept", "expected", "unauthenticated"])]
     rebuild_tree: bool,
     /// With --rebuild-tree: put it right
     #[arg(long, requires = "rebuild_tree")]
@@ -63,8 +67,12 @@ impl VerifyArguments {
             VerifierKey::parse(vkey).map_err(|error| Failure::new(format!("--key {error}: NAME+KEYID+BASE64")))
         };
         let keys = self.keys.iter().map(read).collect::<Result<_, _>>()?;
+        let witness = |vkey: &String| {
+            WitnessKey::parse(vkey).map_err(|_| Failure::new("--witness: not the key of a witness: NAME+KEYID+BASE64"))
+        };
+        let witnesses = self.witnesses.iter().map(witness).collect::<Result<_, _>>()?;
         let asked = (!self.expected.is_empty()).then(|| self.asked()).transpose()?;
-        Ok(Trusted { keys, kept: self.kept.as_deref().map(kept).transpose()?, asked })
+        Ok(Trusted { keys, kept: self.kept.as_deref().map(kept).transpose()?, witnesses, asked })
     }
 
     fn asked(&self) -> Result<Asked, Failure> {

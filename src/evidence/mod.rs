@@ -10,6 +10,7 @@ pub mod artifact;
 pub mod auditing;
 pub mod bundle;
 pub mod checkpoint;
+pub mod cosignature;
 mod deriving;
 pub mod entry;
 pub mod erasures;

@@ -50,7 +50,7 @@ pub enum NoteError {
 }
 
 /// Says which key a signature is by, together with the name; no proof of anything.
-type KeyId = [u8; 4];
+pub(super) type KeyId = [u8; 4];
 
 /// A key that signs notes.
 pub struct SigningKey {
@@ -73,7 +73,7 @@ impl SigningKey {
     /// The key that this secret seed yields, under this name. Fails with [`NoteError::Name`].
     pub fn from_seed(name: &str, seed: [u8; 32]) -> Result<Self, NoteError> {
         let key = ed25519_dalek::SigningKey::from_bytes(&seed);
-        let id = key_id(checked_name(name)?, key.verifying_key().as_bytes());
+        let id = key_id(ED25519, checked_name(name)?, key.verifying_key().as_bytes());
         Ok(Self { name: name.to_owned(), id, key })
     }
 
@@ -105,14 +105,8 @@ impl VerifierKey {
     }
 
     fn read(vkey: &str) -> Option<Self> {
-        // Base64 may hold a plus, a name may not.
-        let (name, rest) = vkey.split_once('+')?;
-        let (_, encoded) = rest.split_once('+')?;
-        let bytes = STANDARD.decode(encoded).ok()?;
-        let (&ED25519, public) = bytes.split_first()? else { return None };
-        let public = public.try_into().ok()?;
-        let key = ed25519_dalek::VerifyingKey::from_bytes(public).ok().filter(|key| !key.is_weak())?;
-        Some(Self { name: checked_name(name).ok()?.to_owned(), id: key_id(name, public), key })
+        let (name, key) = read_vkey(ED25519, vkey)?;
+        Some(Self { name: name.to_owned(), id: key_id(ED25519, name, key.as_bytes()), key })
     }
 
     /// Whose key it is.
@@ -124,7 +118,7 @@ impl VerifierKey {
     /// SHA-256 of the public key in hexadecimal: the same under every name.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        hex::encode(Sha256::digest(self.key.as_bytes()))
+        fingerprint(&self.key)
     }
 
     fn check(&self, text: &str, signature: &[u8]) -> Result<(), NoteError> {
@@ -136,8 +130,7 @@ impl VerifierKey {
 
 impl fmt::Display for VerifierKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let public = STANDARD.encode(public_form(self.key.as_bytes()));
-        write!(f, "{}+{}+{public}", self.name, hex::encode(self.id))
+        write_vkey(f, ED25519, &self.name, &self.key)
     }
 }
 
@@ -157,15 +150,9 @@ pub fn sign(text: &str, keys: &[SigningKey]) -> Result<String, NoteError> {
 /// Signatures of other keys are passed over. A signature under the name and id of a known key that does not verify
 /// fails the note, whatever else is signed.
 pub fn open<'a>(note: &'a str, keys: &[VerifierKey]) -> Result<&'a str, NoteError> {
-    if note.len() > MAX_NOTE_BYTES {
-        return Err(NoteError::TooLarge);
-    }
-    let (text, signatures) = split(note).ok_or(NoteError::Malformed)?;
-    if signatures.split_terminator('\n').count() > MAX_SIGNATURES {
-        return Err(NoteError::TooLarge);
-    }
+    let (text, lines) = taken_apart(note)?;
     let mut known = false;
-    for line in signatures.split_terminator('\n') {
+    for line in lines {
         let (name, id, signature) = read_signature(line).ok_or(NoteError::Malformed)?;
         for key in keys.iter().filter(|key| key.name == name && key.id == id) {
             key.check(text, &signature)?;
@@ -173,6 +160,16 @@ pub fn open<'a>(note: &'a str, keys: &[VerifierKey]) -> Result<&'a str, NoteErro
         }
     }
     if known { Ok(text) } else { Err(NoteError::Unsigned) }
+}
+
+/// The text of a note with its last line break, and its signature lines without theirs. Nothing is verified.
+pub fn taken_apart(note: &str) -> Result<(&str, Vec<&str>), NoteError> {
+    if note.len() > MAX_NOTE_BYTES {
+        return Err(NoteError::TooLarge);
+    }
+    let (text, signatures) = split(note).ok_or(NoteError::Malformed)?;
+    let lines: Vec<&str> = signatures.split_terminator('\n').collect();
+    if lines.len() > MAX_SIGNATURES { Err(NoteError::TooLarge) } else { Ok((text, lines)) }
 }
 
 /// The text with its last line break, and the signature lines. The text may hold empty lines itself.
@@ -187,7 +184,7 @@ fn is_text(text: &str) -> bool {
     text.ends_with('\n') && text.chars().all(|c| c == '\n' || c >= ' ')
 }
 
-fn read_signature(line: &str) -> Option<(&str, KeyId, Vec<u8>)> {
+pub(super) fn read_signature(line: &str) -> Option<(&str, KeyId, Vec<u8>)> {
     let (name, encoded) = line.strip_prefix(DASH)?.split_once(' ')?;
     let bytes = STANDARD.decode(encoded).ok()?;
     let (id, signature) = bytes.split_first_chunk()?;
@@ -199,15 +196,43 @@ fn checked_name(name: &str) -> Result<&str, NoteError> {
     if name.is_empty() || name.contains(unfit) { Err(NoteError::Name) } else { Ok(name) }
 }
 
-/// The first bytes of SHA-256(name ‖ "\n" ‖ 0x01 ‖ public key).
-fn key_id(name: &str, public: &[u8; 32]) -> KeyId {
-    let hasher = Sha256::new().chain_update(name).chain_update(b"\n").chain_update(public_form(public));
+/// The first bytes of SHA-256(name ‖ "\n" ‖ algorithm ‖ public key).
+pub(super) fn key_id(algorithm: u8, name: &str, public: &[u8; 32]) -> KeyId {
+    let hasher = Sha256::new().chain_update(name).chain_update(b"\n").chain_update(public_form(algorithm, public));
     let [a, b, c, d, ..]: [u8; 32] = hasher.finalize().into();
     [a, b, c, d]
 }
 
-fn public_form(public: &[u8; 32]) -> Vec<u8> {
-    [[ED25519].as_slice(), public].concat()
+/// Name and key of a text form that names this algorithm. Whether it is the only form is for whoever writes it again.
+pub(super) fn read_vkey(algorithm: u8, vkey: &str) -> Option<(&str, ed25519_dalek::VerifyingKey)> {
+    // Base64 may hold a plus, a name may not.
+    let (name, rest) = vkey.split_once('+')?;
+    let (_, encoded) = rest.split_once('+')?;
+    let bytes = STANDARD.decode(encoded).ok()?;
+    let (_, public) = bytes.split_first().filter(|(first, _)| **first == algorithm)?;
+    let key = ed25519_dalek::VerifyingKey::from_bytes(public.try_into().ok()?).ok().filter(|key| !key.is_weak())?;
+    Some((checked_name(name).ok()?, key))
+}
+
+/// Writes the text form of a key of this algorithm.
+pub(super) fn write_vkey(
+    f: &mut fmt::Formatter<'_>,
+    algorithm: u8,
+    name: &str,
+    key: &ed25519_dalek::VerifyingKey,
+) -> fmt::Result {
+    let (id, public) =
+        (key_id(algorithm, name, key.as_bytes()), STANDARD.encode(public_form(algorithm, key.as_bytes())));
+    write!(f, "{name}+{}+{public}", hex::encode(id))
+}
+
+/// What tells a key apart under whatever name and algorithm it signs.
+pub(super) fn fingerprint(key: &ed25519_dalek::VerifyingKey) -> String {
+    hex::encode(Sha256::digest(key.as_bytes()))
+}
+
+fn public_form(algorithm: u8, public: &[u8; 32]) -> Vec<u8> {
+    [[algorithm].as_slice(), public].concat()
 }
 
 #[cfg(test)]

@@ -130,8 +130,8 @@ fn what_is_no_note_is_malformed() {
 #[test]
 fn other_keys_are_refused() {
     let vkey = |name: &str, public: &[u8; 32]| {
-        let form = STANDARD.encode(public_form(public));
-        format!("{name}+{}+{form}", hex::encode(key_id(name, public)))
+        let form = STANDARD.encode(public_form(ED25519, public));
+        format!("{name}+{}+{form}", hex::encode(key_id(ED25519, name, public)))
     };
     let public = *known(PETER).key.as_bytes();
     assert_eq!(vkey("PeterNeumann", &public), PETER);

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::refusal::Refusal;
 use crate::domain::slots::SlotError;
 use crate::service::ServiceError;
+use crate::service::transparency::CosignRefusal;
 use crate::state_layer::refusal::SpaceRefusal;
 use crate::state_layer::request::Refused;
 
@@ -183,6 +184,8 @@ impl From<ServiceError> for Problem {
             ServiceError::NoPack(refusal) => refusal.into(),
             ServiceError::NotInLogYet => Self::new(StatusCode::CONFLICT, "not_in_log_yet", detail)
                 .header(RETRY_AFTER, &RETRY_SECONDS.to_string()),
+            ServiceError::NotCosignedYet => Self::new(StatusCode::NOT_FOUND, "not_cosigned_yet", detail),
+            ServiceError::NotCosigned(refusal) => refused_cosignature(&refusal, detail),
             ServiceError::LegalHold => Self::new(StatusCode::CONFLICT, "legal_hold", detail),
             ServiceError::SubjectAmbiguous => Self::new(StatusCode::CONFLICT, "subject_ambiguous", detail),
             ServiceError::KeyNamesSubject => {
@@ -205,6 +208,17 @@ impl From<ServiceError> for Problem {
             ServiceError::Internal => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail),
         }
     }
+}
+
+fn refused_cosignature(refusal: &CosignRefusal, detail: String) -> Problem {
+    let (status, code) = match refusal {
+        CosignRefusal::Malformed => (StatusCode::UNPROCESSABLE_ENTITY, "not_a_checkpoint"),
+        CosignRefusal::UnknownCheckpoint => (StatusCode::CONFLICT, "unknown_checkpoint"),
+        CosignRefusal::Stranger => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_witness"),
+        CosignRefusal::Forged(_) => (StatusCode::UNPROCESSABLE_ENTITY, "cosignature_invalid"),
+        CosignRefusal::Missing => (StatusCode::UNPROCESSABLE_ENTITY, "cosignature_missing"),
+    };
+    Problem::new(status, code, detail)
 }
 
 impl From<Refusal> for Problem {

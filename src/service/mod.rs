@@ -39,7 +39,7 @@ pub use verifying::{
 };
 use vigil::Clocks;
 
-use self::transparency::Transparency;
+use self::transparency::{CosignRefusal, Transparency};
 use crate::committer::{Busy, Committer, RulesInForce, Submission};
 pub use crate::committer::{Committed, WriteHealth};
 use crate::domain::canonical::{Digest, Purpose, keyed};
@@ -129,6 +129,12 @@ pub enum ServiceError {
     /// The entry is not in a signed tree yet.
     #[error("the entry waits for its place in the log's next checkpoint; ask again in a second")]
     NotInLogYet,
+    /// No checkpoint is published yet: it takes more witnesses.
+    #[error("no checkpoint has the cosignatures of enough witnesses yet; ask again when they have signed one")]
+    NotCosignedYet,
+    /// Cosignatures are not taken in.
+    #[error("{0}")]
+    NotCosigned(#[from] CosignRefusal),
     /// Something of it is under a legal hold.
     #[error("a legal hold forbids to erase this; lift the hold first, or leave it")]
     LegalHold,

@@ -21,6 +21,7 @@ mod subject;
 mod timelines;
 mod transaction;
 mod tree;
+mod witness;
 
 use async_trait::async_trait;
 
@@ -40,6 +41,7 @@ pub use subject::{ErasureRow, Found, Held, HoldRow, HoldTerms, Kept, Place, Sear
 pub use timelines::Timelines;
 pub use transaction::{Loaded, Locking, Row, SpaceWant, Transaction, Want, Writes};
 pub use tree::{Growth, Placed, StoredCheckpoint, TreeHead, TreeStore, Waiting};
+pub use witness::{StoredCosignature, WitnessStore};
 
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
@@ -66,7 +68,15 @@ const LEASES_AHEAD: u32 = 2;
 /// A database. Object-safe, so that the house is built once for all of them.
 #[async_trait]
 pub trait Store:
-    TreeStore + LoggedStore + MendingStore + LiveStore + DisposalStore + AgedRecords + SubjectStore + AliveStore
+    TreeStore
+    + WitnessStore
+    + LoggedStore
+    + MendingStore
+    + LiveStore
+    + DisposalStore
+    + AgedRecords
+    + SubjectStore
+    + AliveStore
 {
     /// Opens a transaction that will lock, load and write.
     async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError>;

@@ -69,7 +69,7 @@ pub(crate) async fn export(client: &Client, wanted: Value) -> Vec<String> {
 pub(crate) async fn known(auditor: &Client) -> Trusted {
     let got = auditor.get("/v1/evidence/checkpoint").await.expect(200).body;
     let keys = got["keys"].as_array().unwrap().iter().map(|key| VerifierKey::parse(key.as_str().unwrap()).unwrap());
-    Trusted { keys: keys.collect(), kept: Some(got["note"].as_str().unwrap().to_owned()), asked: None }
+    Trusted { keys: keys.collect(), kept: Some(got["note"].as_str().unwrap().to_owned()), ..Trusted::default() }
 }
 
 /// The report of our own verifier, which is the other one's too.
@@ -138,6 +138,9 @@ pub(crate) fn theirs(bundle: &str, trusted: &Trusted) -> Value {
     }
     if trusted.keys.is_empty() {
         command.arg("--unauthenticated");
+    }
+    for witness in &trusted.witnesses {
+        command.args(["--witness", &witness.to_string()]);
     }
     for (name, value) in trusted.asked.iter().flat_map(Asked::members) {
         command.args(["--expect", &format!("{name}={value}")]);

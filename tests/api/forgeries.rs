@@ -254,7 +254,7 @@ async fn what_is_genuine_holds_and_says_what_it_shows() {
     ];
     for (bundle, completeness, asked) in cases {
         let asked = (!asked.is_empty()).then(|| Asked::read(asked.iter().copied()).unwrap());
-        let trusted = Trusted { keys: vec![key().verifier()], kept: None, asked };
+        let trusted = Trusted { keys: vec![key().verifier()], asked, ..Trusted::default() };
         for (verifier, look) in verifiers() {
             let report = look(&joined(&bundle.signed(&key())), &trusted);
             assert_eq!(faults(&report), [], "{verifier}: {report:#}");
@@ -269,7 +269,7 @@ async fn what_is_genuine_holds_and_says_what_it_shows() {
 async fn bundles_of_the_first_format_still_verify() {
     let house = House::new().await;
     let genuine = Genuine::new(&house).await;
-    let trusted = Trusted { keys: vec![key().verifier()], kept: None, asked: None };
+    let trusted = Trusted { keys: vec![key().verifier()], ..Trusted::default() };
     let first = |bundle: &Bundle| {
         opening(bundle, |opening| {
             opening["format"] = json!("cscp-evidence-bundle/v1");

@@ -156,7 +156,7 @@ pub(crate) fn refused(cases: &[Case], genuine: &Genuine) {
     let mut wrong = Vec::new();
     for (name, forge) in cases {
         let Forged { bundle, kept, asked, line, codes } = forge(genuine);
-        let trusted = Trusted { keys: vec![key().verifier()], kept, asked };
+        let trusted = Trusted { keys: vec![key().verifier()], kept, asked, ..Trusted::default() };
         let text = joined(&bundle.signed(&key()));
         for (verifier, look) in verifiers() {
             let report = look(&text, &trusted);

@@ -15,13 +15,14 @@ use cscp::domain::time::{Clock, Timestamp};
 use cscp::http::{HttpConfig, router};
 use cscp::packs::PackSource;
 use cscp::service::retention::{Disposed, Mode, Retention};
-use cscp::service::transparency::{NoGuard, Signer, Transparency};
+use cscp::service::transparency::{NoGuard, Signer, Transparency, Witnesses};
 use cscp::service::{NewKey, PolicyStatus, PolicyWatch, Service};
 use cscp::storage::{Store, Tenant};
 use cscp::system::SystemEntropy;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Got};
+use crate::cosignatures::trusted_witnesses;
 use crate::place::Place;
 
 const START: i64 = 1_767_225_600_000_000;
@@ -177,6 +178,8 @@ impl House {
         let shared: Arc<dyn Clock> = Arc::new(ground.clock.clone());
         let signer = Signer::new("tests.example".to_owned(), vec![[4; 32]]);
         let log = Transparency::new(Arc::clone(&store), Arc::clone(&shared), Some(signer), Arc::new(NoGuard));
+        let witnesses = trusted_witnesses().map(|witness| witness.vkey()).to_vec();
+        let log = log.witnessed_by(Witnesses::new(witnesses, 0).unwrap());
         let service = Service::new(Arc::clone(&store), committer, rules, shared, Box::new(SystemEntropy));
         let mut service = service.logging_to(Arc::new(log));
         if let Some(told) = told {

@@ -10,6 +10,7 @@ mod auditing;
 mod bundles;
 mod canary;
 mod client;
+mod cosignatures;
 mod covered;
 mod derived;
 mod editing;

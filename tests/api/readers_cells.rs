@@ -141,6 +141,7 @@ pub(crate) const NO_FACTS: &[(&str, &str)] = &[
     ("/v1/evidence/frames", "conversations; a frame cites a pack by its hash"),
     ("/v1/evidence/checkpoint", "hashes"),
     ("/v1/evidence/consistency", "hashes"),
+    ("/v1/evidence/cosignatures", "hashes"),
     ("/v1/evidence/artifacts/{artifact_id}/proof", "hashes"),
     ("/v1/privacy", "everything of somebody, for whoever answers for it: no key but one with privacy:erase"),
     ("/log", "hashes"),

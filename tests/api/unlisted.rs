@@ -23,6 +23,11 @@ pub(crate) const MEANINGLESS: &[(&str, &str)] = &[
     ("legal_holds.body/reason", "a reference of whoever placed it; the entry says nothing of it"),
     ("log_checkpoints.at", "the server's own word: what is signed holds no time"),
     ("log_checkpoints: a row less", "older checkpoints: nothing says how many were signed; the newest is missed"),
+    ("log_cosignatures: a row less", "nothing says who has cosigned; whoever wants a witness's word misses it"),
+    (
+        "log_trees.published",
+        "which checkpoint anybody is shown: one that was signed, and older than what others may have seen",
+    ),
     ("policy_versions.note", "a remark"),
     ("policy_versions.published_at", "when it was published; each entry says what was in force for it"),
     (

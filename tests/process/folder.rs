@@ -28,6 +28,8 @@ const SETTINGS: &[&str] = &[
     "CSCP_SIGNING_KEY",
     "CSCP_SIGNING_SEED",
     "CSCP_LOG_GUARD",
+    "CSCP_WITNESSES",
+    "CSCP_WITNESS_QUORUM",
 ];
 
 /// Says where programs keep what they remember from one run to the next.

@@ -36,6 +36,7 @@ mod talk;
 mod two_servers;
 mod verifying;
 mod waiting;
+mod witnessing;
 
 /// What the PostgreSQL of these tests is set to: what it is set to anywhere.
 const SERVER: &[&str] = &[];

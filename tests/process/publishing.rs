@@ -17,14 +17,14 @@ const MESSAGES: usize = 150;
 const FULL: usize = 256;
 const SIGNED_WITHIN: Duration = Duration::from_secs(30);
 
-fn start(folder: &Folder, more: &[&str]) -> Server {
+pub(crate) fn start(folder: &Folder, more: &[&str]) -> Server {
     let key = folder.path().join("key");
     let arguments = ["--no-demo-tenant", "--metrics-listen", "off", "--signing-key", key.to_str().unwrap()];
     Server::start_with(folder, &[&arguments, more].concat())
 }
 
 /// What is there for somebody without a key: status, type, how long it may be kept, and the bytes.
-async fn fetched(server: &Server, path: &str) -> (u16, BTreeMap<String, String>, Vec<u8>) {
+pub(crate) async fn fetched(server: &Server, path: &str) -> (u16, BTreeMap<String, String>, Vec<u8>) {
     let answer = reqwest::Client::builder().no_proxy().build().unwrap().get(format!("{}{path}", server.base));
     let answer = answer.send().await.unwrap();
     let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -33,21 +33,21 @@ async fn fetched(server: &Server, path: &str) -> (u16, BTreeMap<String, String>,
     (answer.status().as_u16(), headers, answer.bytes().await.unwrap().to_vec())
 }
 
-async fn found(server: &Server, path: &str) -> Vec<u8> {
+pub(crate) async fn found(server: &Server, path: &str) -> Vec<u8> {
     let (status, headers, bytes) = fetched(server, &format!("/log/{TENANT}/tile/{path}")).await;
     assert_eq!((status, headers["content-type"].as_str()), (200, "application/octet-stream"), "{path}");
     assert!(headers["cache-control"].contains("immutable"), "{headers:?}");
     bytes
 }
 
-type Hash = [u8; 32];
+pub(crate) type Hash = [u8; 32];
 
 fn hash(parts: &[&[u8]]) -> Hash {
     Sha256::digest(parts.concat()).into()
 }
 
 /// The root as RFC 6962 defines it (section 2.1).
-fn root(leaves: &[Hash]) -> Hash {
+pub(crate) fn root(leaves: &[Hash]) -> Hash {
     if let [leaf] = leaves {
         return *leaf;
     }
@@ -56,7 +56,7 @@ fn root(leaves: &[Hash]) -> Hash {
 }
 
 /// The paths of the tiles of level 0 of a tree of this size, and how wide each is.
-fn tiles(size: usize) -> impl Iterator<Item = (String, usize)> {
+pub(crate) fn tiles(size: usize) -> impl Iterator<Item = (String, usize)> {
     let full = (0..size / FULL).map(|index| (format!("{index:03}"), FULL));
     let rest = size % FULL;
     full.chain((rest > 0).then(|| (format!("{:03}.p/{rest}", size / FULL), rest)))

@@ -44,6 +44,7 @@ impl Given {
             items: self.items.iter().collect(),
             signals: self.signals.iter().collect(),
             denied: Vec::new(),
+            closed: Vec::new(),
         };
         assemble(request, &sources, &AuthorityOrder::default())
     }

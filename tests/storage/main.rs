@@ -45,6 +45,7 @@ mod upgrade;
 mod verifying;
 #[path = "../process/waiting.rs"]
 mod waiting;
+mod witnessed;
 
 use cscp::domain::operation::Answer;
 use cscp::domain::query::EvidenceQuery;

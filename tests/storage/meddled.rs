@@ -28,8 +28,8 @@ use cscp::storage::{
     Aged, AgedQuery, AgedRecords, AliveStore, ApiKey, CapturedFrame, DisposalStore, ErasureRow, Filed, Growth, HoldRow,
     HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Mending, MendingStore, Misplaced, Place as SearchPlace,
     Placed, PolicySet, PolicyVersion, Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint,
-    StoredClaim, StreamEnd, StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, Waiting,
-    WholeContext,
+    StoredClaim, StoredCosignature, StreamEnd, StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead,
+    TreeStore, Waiting, WholeContext, WitnessStore,
 };
 use futures_util::future::BoxFuture;
 
@@ -221,6 +221,34 @@ impl MendingStore for Meddled {
 
     async fn mend(&self, tenant_id: &TenantId, mending: &Mending) -> Result<bool, StorageError> {
         self.inner.mend(tenant_id, mending).await
+    }
+}
+
+#[async_trait]
+impl WitnessStore for Meddled {
+    async fn keep_cosignatures(
+        &self,
+        tenant_id: &TenantId,
+        cosignatures: &[StoredCosignature],
+    ) -> Result<u64, StorageError> {
+        self.inner.keep_cosignatures(tenant_id, cosignatures).await
+    }
+
+    async fn cosignatures(
+        &self,
+        tenant_id: &TenantId,
+        after: u64,
+        until: u64,
+    ) -> Result<Vec<StoredCosignature>, StorageError> {
+        self.inner.cosignatures(tenant_id, after, until).await
+    }
+
+    async fn publish_checkpoint(&self, tenant_id: &TenantId, size: u64) -> Result<(), StorageError> {
+        self.inner.publish_checkpoint(tenant_id, size).await
+    }
+
+    async fn published_checkpoint(&self, tenant_id: &TenantId) -> Result<Option<StoredCheckpoint>, StorageError> {
+        self.inner.published_checkpoint(tenant_id).await
     }
 }
 

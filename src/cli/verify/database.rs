@@ -13,7 +13,8 @@ use crate::service::{TenantReport, check_checkpoint, verify_policies, verify_sig
 fn tree(report: &TenantReport) -> serde_json::Value {
     let faults: Vec<String> = report.tree.faults.iter().map(ToString::to_string).collect();
     let tree = &report.tree;
-    json!({"size": tree.size, "checkpoints": tree.checkpoints, "waiting": tree.waiting, "faults": faults})
+    json!({"size": tree.size, "checkpoints": tree.checkpoints, "cosignatures": tree.cosignatures,
+        "waiting": tree.waiting, "faults": faults})
 }
 
 /// Whether everything holds.
@@ -25,8 +26,9 @@ pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Res
     if trusted.kept.is_some() && trusted.keys.is_empty() {
         return Err(Failure::new("--kept needs --key: who has signed it?"));
     }
-    if trusted.asked.is_some() || arguments.unauthenticated {
-        return Err(Failure::new("--expect and --unauthenticated are of a bundle: name its file, or a --server"));
+    if trusted.asked.is_some() || arguments.unauthenticated || !trusted.witnesses.is_empty() {
+        let what = "--expect, --witness and --unauthenticated are of a bundle: name its file, or a --server";
+        return Err(Failure::new(what));
     }
     let store = open::existing(settings).await?;
     let wanted = arguments.tenant.as_deref().map(TenantId::new).transpose();
@@ -99,8 +101,8 @@ fn tell(tenant: &TenantId, report: &TenantReport) {
     report.broken.iter().for_each(|(stream, broken)| println!("  BROKEN {stream}: {broken}"));
     let tree = &report.tree;
     println!(
-        "  the log's tree: {} leaves, {} checkpoints, {} entries wait for their place",
-        tree.size, tree.checkpoints, tree.waiting
+        "  the log's tree: {} leaves, {} checkpoints, {} cosignatures, {} entries wait for their place",
+        tree.size, tree.checkpoints, tree.cosignatures, tree.waiting
     );
     report.tree.faults.iter().for_each(|fault| println!("  BROKEN TREE: {fault}"));
     report.rows.iter().for_each(|fault| println!("  BROKEN ROW: {fault}"));

@@ -22,6 +22,8 @@ pub enum Flaw {
     RolledBack,
     #[error("the checkpoint contradicts the one that was known: the log has two histories")]
     Forked,
+    #[error("a witness that was named has not cosigned the checkpoint, or its cosignature is not one of it")]
+    Cosignature,
     #[error("a policy pack is not what its hash names, or is not one that entries name")]
     Policy,
     #[error("the header cannot be read")]
@@ -76,6 +78,7 @@ impl Flaw {
             Self::Consistency => "consistency",
             Self::RolledBack => "rolled_back",
             Self::Forked => "forked",
+            Self::Cosignature => "cosignature",
             Self::Policy => "policy",
             Self::Header => "header",
             Self::Foreign => "foreign",

@@ -23,6 +23,7 @@ use self::entry::{Anchor, Checked, Known, Refused};
 use self::line::{Closing, FrameLine, Line, Opening, Summary};
 use self::scope::Scope;
 use crate::domain::canonical::Digest;
+use crate::evidence::cosignature::WitnessKey;
 use crate::evidence::note::{self, VerifierKey};
 
 /// So many faults say enough.
@@ -44,6 +45,8 @@ pub struct Trusted {
     pub keys: Vec<VerifierKey>,
     /// A signed checkpoint that was kept: the bundle's must not contradict it.
     pub kept: Option<String>,
+    /// Witnesses: each of them must have cosigned the bundle's checkpoint.
+    pub witnesses: Vec<WitnessKey>,
     /// What was asked for: a bundle that answers something else is refused. Without it, whatever the bundle says that it
     /// holds is taken for what was wanted.
     pub asked: Option<Asked>,

@@ -45,6 +45,8 @@ impl Auditor {
         if let Some(kept) = self.trusted.kept.clone() {
             self.compare(&kept, &checkpoint);
         }
+        let missing = self.trusted.witnesses.iter().filter(|witness| witness.cosigned(note).is_err()).count();
+        (0..missing).for_each(|_| self.fault(Flaw::Cosignature));
         self.known.anchor = Anchor::Held(checkpoint);
     }
 

@@ -1,5 +1,5 @@
 //! Evidence: `POST /v1/evidence/query`, `GET /v1/evidence/artifacts/{artifact_id}`,
-//! `GET /v1/evidence/frames/{context_frame_id}`, and proofs out of the transparency log.
+//! `GET /v1/evidence/frames/{context_frame_id}`, proofs out of the transparency log, and what witnesses cosign of it.
 //!
 //! Scopes are checked by the use case, because a refused look is evidence too.
 
@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::parts::printable;
+use super::parts::{bounded, printable};
 use crate::domain::id::{
     ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, CorrelationId, FactUid, SpaceId,
 };
@@ -33,10 +33,13 @@ const CHECKPOINT: Endpoint = Endpoint::get("/v1/evidence/checkpoint", &[Scope::E
 const INCLUSION: Endpoint =
     Endpoint::get("/v1/evidence/artifacts/{artifact_id}/proof", &[Scope::EvidenceRead]).refusals_recorded();
 const CONSISTENCY: Endpoint = Endpoint::get("/v1/evidence/consistency", &[Scope::EvidenceRead]).with_query();
+const COSIGN: Endpoint = Endpoint::post("/v1/evidence/cosignatures", &[Scope::EvidenceRead]);
 const LIST: &str = "evidence";
 
 /// The longest evidence type.
 const MAX_TYPE: usize = 64;
+/// The longest checkpoint with signatures, in bytes. A hundred signatures of names of some length fit.
+const MAX_COSIGNED: usize = 65_536;
 
 /// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
@@ -47,6 +50,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(CHECKPOINT, checkpoint),
         Route::new(INCLUSION, inclusion),
         Route::new(CONSISTENCY, consistency),
+        Route::new(COSIGN, cosign),
     ]
 }
 
@@ -142,4 +146,18 @@ async fn consistency(call: Call, query: Result<Query<FromWire>, QueryRejection>)
         return Err(Problem::new(StatusCode::BAD_REQUEST, "unknown_parameter", detail));
     };
     Reply::ok(&call.app.service.consistency(&call.caller, from).await?)
+}
+
+/// A checkpoint with the signature lines of witnesses.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CosignWire {
+    note: String,
+}
+
+impl Wire for CosignWire {}
+
+async fn cosign(call: Call, body: Body<CosignWire>) -> Result<Reply, Problem> {
+    bounded(Some(&body.typed.note), "/note", MAX_COSIGNED)?;
+    Reply::ok(&call.app.service.cosign(&call.caller, &body.typed.note).await?)
 }

@@ -72,7 +72,7 @@ impl Service {
         let signer = self.log.signer.as_ref().ok_or(ServiceError::NotFound("checkpoint"))?;
         let origin = signer.origin(&caller.tenant);
         let keys = signer.keys(&origin).map_err(|_| ServiceError::Internal)?;
-        let newest = self.store.checkpoint(&caller.tenant.tenant_id).await?;
+        let newest = self.log.newest(&caller.tenant.tenant_id).await?;
         let checkpoint = newest.ok_or(ServiceError::NotInLogYet)?;
         if selection.consistent_from.is_some_and(|from| from == 0 || from > checkpoint.size) {
             return Err(ServiceError::NotFound("tree of that size"));

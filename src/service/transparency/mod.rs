@@ -13,6 +13,7 @@ mod sequencing;
 mod signing;
 mod signing_keys;
 mod watching;
+mod witnesses;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +24,7 @@ pub(super) use proofs::broken;
 pub use proofs::{CheckpointShown, ConsistencyShown, InclusionShown};
 pub use signing::Signer;
 pub use signing_keys::{KeyError, seeds_from, seeds_of};
+pub use witnesses::{CosignRefusal, CosignatureShown, CosignedShown, Witnesses, WitnessesError};
 
 use crate::domain::id::TenantId;
 use crate::domain::time::Clock;
@@ -85,6 +87,8 @@ pub struct Transparency {
     guard: Arc<dyn Guard>,
     /// Whether anybody may read checkpoints and tiles.
     published: bool,
+    /// Who may cosign checkpoints, and how many of them have to before anybody may read one.
+    witnesses: Witnesses,
     refused: Mutex<BTreeMap<TenantId, Refusal>>,
     /// Rows that wait and that no entry stands behind, by tenant.
     aside: Mutex<BTreeMap<TenantId, u64>>,
@@ -103,7 +107,8 @@ impl Transparency {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Option<Signer>, guard: Arc<dyn Guard>) -> Self {
         let (refused, aside, last) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { store, clock, signer, guard, published: false, refused, aside, last }
+        let witnesses = Witnesses::default();
+        Self { store, clock, signer, guard, published: false, witnesses, refused, aside, last }
     }
 
     /// The same, with checkpoints and tiles for anybody to read: monitors and witnesses hold no keys.

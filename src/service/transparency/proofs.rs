@@ -20,7 +20,7 @@ pub struct CheckpointShown {
     pub origin: String,
     /// Its leaves.
     pub size: u64,
-    /// The signed note (C2SP): what an auditor keeps.
+    /// The signed note (C2SP), with what witnesses have cosigned: what an auditor keeps.
     pub note: String,
     /// When it was signed, by this server's clock: no evidence of time.
     pub signed_at: Timestamp,
@@ -63,8 +63,15 @@ impl Transparency {
         Ok(self.store.tiles(tenant_id, wanted).await?.into_iter().collect())
     }
 
-    async fn newest(&self, tenant_id: &TenantId) -> Result<StoredCheckpoint, ServiceError> {
-        self.store.checkpoint(tenant_id).await?.ok_or(ServiceError::NotFound("checkpoint"))
+    /// The newest checkpoint with its cosignatures; none before the first.
+    pub(in crate::service) async fn newest(
+        &self,
+        tenant_id: &TenantId,
+    ) -> Result<Option<StoredCheckpoint>, ServiceError> {
+        match self.store.checkpoint(tenant_id).await? {
+            Some(newest) => self.with_cosignatures(tenant_id, newest).await.map(Some),
+            None => Ok(None),
+        }
     }
 }
 
@@ -82,7 +89,8 @@ impl Service {
     /// The newest checkpoint. It tells nothing of anybody, so that looking at it is not recorded.
     pub async fn checkpoint(&self, caller: &Caller) -> Result<CheckpointShown, ServiceError> {
         caller.require(Scope::EvidenceRead)?;
-        let StoredCheckpoint { size, at, note } = self.log.newest(&caller.tenant.tenant_id).await?;
+        let newest = self.log.newest(&caller.tenant.tenant_id).await?;
+        let StoredCheckpoint { size, at, note } = newest.ok_or(ServiceError::NotFound("checkpoint"))?;
         let signer = self.log.signer.as_ref().ok_or(ServiceError::NotFound("checkpoint"))?;
         let origin = signer.origin(&caller.tenant);
         let keys = signer.verifiers(&origin).map_err(|_| ServiceError::Internal)?;
@@ -94,7 +102,7 @@ impl Service {
     pub async fn inclusion(&self, caller: &Caller, id: &ArtifactId) -> Result<InclusionShown, ServiceError> {
         let tenant_id = &caller.tenant.tenant_id;
         let entry = self.entry_to_prove(caller, id).await?;
-        let newest = self.store.checkpoint(tenant_id).await?.ok_or(ServiceError::NotInLogYet)?;
+        let newest = self.log.newest(tenant_id).await?.ok_or(ServiceError::NotInLogYet)?;
         let leaf = self.store.leaf(tenant_id, &entry.header.stream_id, entry.header.seq).await?;
         let leaf_index = leaf.filter(|leaf| *leaf < newest.size).ok_or(ServiceError::NotInLogYet)?;
         let tiles = self.log.load(tenant_id, &inclusion_tiles(leaf_index, newest.size).map_err(broken)?).await?;
@@ -113,7 +121,7 @@ impl Service {
     pub async fn consistency(&self, caller: &Caller, from: u64) -> Result<ConsistencyShown, ServiceError> {
         caller.require(Scope::EvidenceRead)?;
         let tenant_id = &caller.tenant.tenant_id;
-        let newest = self.log.newest(tenant_id).await?;
+        let newest = self.log.newest(tenant_id).await?.ok_or(ServiceError::NotFound("checkpoint"))?;
         if from == 0 || from > newest.size {
             return Err(ServiceError::NotFound("tree of that size"));
         }

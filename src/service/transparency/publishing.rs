@@ -21,11 +21,10 @@ impl Transparency {
 }
 
 impl Service {
-    /// The newest checkpoint of a published log: a signed note.
+    /// The newest checkpoint of a published log, or the newest that enough witnesses have cosigned: a signed note.
     pub async fn published_checkpoint(&self, tenant_id: &TenantId) -> Result<String, ServiceError> {
         self.log.readable(tenant_id).await?;
-        let newest = self.store.checkpoint(tenant_id).await?;
-        Ok(newest.ok_or(ServiceError::NotFound("checkpoint"))?.note)
+        Ok(self.log.newest_published(tenant_id).await?.note)
     }
 
     /// A tile of a published log, or the records of its leaves. A wide tile serves narrower ones, because tiles only grow.

@@ -127,6 +127,7 @@ impl Transparency {
         let note = Checkpoint::new(&origin, head.size, head.root)?.sign(&keys)?;
         let stored = StoredCheckpoint { size: head.size, at: self.clock.now(), note };
         self.store.keep_checkpoint(&tenant.tenant_id, &stored).await?;
+        self.publish_signed(&tenant.tenant_id, stored.size).await?;
         metrics::counter!("cscp_log_checkpoints_total").increment(1);
         Ok(())
     }

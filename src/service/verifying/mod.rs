@@ -14,6 +14,7 @@ mod policies;
 mod rebuilding;
 mod recorded;
 mod tree;
+mod witnessed;
 
 pub use bundle::BundleCheck;
 pub use kept::check_checkpoint;
@@ -88,6 +89,7 @@ pub async fn verify_signed(
     let mut report = TenantReport::default();
     chains.finish(&mut report).await?;
     report.tree = derived.finish(store).await?;
+    witnessed::check(store, tenant_id, &mut report.tree).await?;
     if let Some(tenant) = store.tenant(tenant_id).await? {
         report.rows = recorded::check(store, &tenant, keys).await?;
     }

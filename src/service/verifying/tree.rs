@@ -37,6 +37,9 @@ pub enum TreeFault {
     /// A checkpoint is of another tree, or of another log.
     #[error("the checkpoint of size {0} is of another tree, or of another log")]
     Checkpoint(u64),
+    /// A cosignature is not by the key beside it, or not under the checkpoint of its size.
+    #[error("a cosignature under the checkpoint of size {0} is not by its witness, or there is no such checkpoint")]
+    Cosignature(u64),
     /// Entries are neither in the tree nor wait for their place.
     #[error("{0} entries are neither in the tree nor wait for their place")]
     Lost(u64),
@@ -52,6 +55,8 @@ pub struct TreeReport {
     pub size: u64,
     /// Checkpoints checked.
     pub checkpoints: u64,
+    /// Cosignatures of witnesses checked.
+    pub cosignatures: u64,
     /// Entries that wait for their place.
     pub waiting: u64,
     /// What does not fit; the first few.
@@ -235,7 +240,7 @@ impl Derived {
             self.fault(TreeFault::Lost(lost));
         }
         let (size, checkpoints) = (self.target(), self.checkpoints);
-        Ok(TreeReport { size, checkpoints, waiting: placed.waiting, faults: self.faults })
+        Ok(TreeReport { size, checkpoints, cosignatures: 0, waiting: placed.waiting, faults: self.faults })
     }
 
     /// Whether all checkpoints that were signed are of this tree.

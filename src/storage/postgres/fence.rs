@@ -6,7 +6,7 @@ use super::rows::failed;
 use crate::storage::StorageError;
 
 /// The tables with rows of tenants. The migrations give each a policy; here it comes into force.
-const TABLES: [&str; 25] = [
+const TABLES: [&str; 26] = [
     "tenants",
     "api_keys",
     "streams",
@@ -30,6 +30,7 @@ const TABLES: [&str; 25] = [
     "log_tiles",
     "log_leaves",
     "log_checkpoints",
+    "log_cosignatures",
     "erasures",
     "legal_holds",
 ];

@@ -30,6 +30,7 @@ mod tables;
 mod transaction;
 mod tree;
 mod upkeep;
+mod witness;
 mod write;
 
 use std::sync::Arc;

@@ -18,6 +18,7 @@ mod spaces;
 mod subject;
 mod tree;
 mod upkeep;
+mod witness;
 mod write;
 
 use std::path::Path;

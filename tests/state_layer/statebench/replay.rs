@@ -229,6 +229,7 @@ impl Memory {
             items: self.space.items.values().collect(),
             signals: self.space.signals.values().collect(),
             denied: Vec::new(),
+            closed: Vec::new(),
         };
         assemble(request, &sources, &self.order)
     }

@@ -45,9 +45,7 @@ use turns::Place;
 /// What is to be decided, and for whom.
 #[derive(Debug, Clone)]
 pub struct Submission {
-    /// Whose.
     pub tenant: Arc<Tenant>,
-    /// What.
     pub operation: Operation,
     /// The idempotency row that answers a repetition.
     pub claim: Option<Claim>,
@@ -56,9 +54,7 @@ pub struct Submission {
 /// What is to be decided about a fact space, and for whom.
 #[derive(Debug, Clone)]
 pub struct SpaceSubmission {
-    /// Whose.
     pub tenant: Arc<Tenant>,
-    /// What.
     pub operation: SpaceOperation,
     /// The idempotency row that answers a repetition.
     pub claim: Option<Claim>,
@@ -78,7 +74,6 @@ type Outcome = Committed<Result<Answered, Refused>>;
 /// What became of an operation in a batch.
 #[derive(Debug, Clone)]
 enum Turnout {
-    /// It was decided.
     Decided(Box<Outcome>),
     /// Another process holds what it needs.
     Held,
@@ -141,10 +136,7 @@ pub enum Busy {
     /// What is needed was last written to later than the clock shows. Nothing can be decided there by time: whatever ends in
     /// between would end too late.
     #[error("the clock is {seconds} s behind what was recorded")]
-    ClockBehind {
-        /// By how much.
-        seconds: u32,
-    },
+    ClockBehind { seconds: u32 },
     /// The database does not take it.
     #[error("{0}")]
     Storage(#[from] StorageError),
@@ -167,7 +159,6 @@ impl Busy {
     }
 }
 
-/// How writing goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WriteHealth {
     /// The last commit succeeded, or none was tried yet.

@@ -35,7 +35,6 @@ pub(super) const LONGEST_PAUSE: u64 = 3_000_000;
 pub(super) enum Lane {
     /// Conversations, and all else that costs little.
     Conversations,
-    /// Fact spaces.
     Spaces,
 }
 
@@ -58,18 +57,15 @@ struct Known {
     paused_until: u64,
 }
 
-/// What comes next.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next<T> {
     /// These, in this order.
     Batch(Vec<T>),
     /// All that waits pauses until then, unless something else comes.
     Pause(u64),
-    /// Nothing waits.
     Nothing,
 }
 
-/// Operations that wait.
 #[derive(Debug)]
 pub(super) struct Turns<T> {
     lines: HashMap<Key, VecDeque<(u64, T)>>,
@@ -97,7 +93,6 @@ impl<T> Default for Turns<T> {
 }
 
 impl<T> Turns<T> {
-    /// How many wait.
     pub(super) fn len(&self) -> usize {
         self.waiting
     }

@@ -40,7 +40,6 @@ impl Digest {
         Self(bytes)
     }
 
-    /// The bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -104,15 +103,12 @@ pub enum Purpose {
     Frame,
     /// What will be done, and to what.
     Fingerprint,
-    /// A command envelope.
     Envelope,
     /// The text and buttons of a prompt, as shown.
     Prompt,
-    /// A message's content.
     Message,
     /// The key of a dedupe row.
     Dedupe,
-    /// A button's nonce.
     Nonce,
     /// The body of a request, to tell a repetition from a reuse.
     Request,
@@ -120,7 +116,6 @@ pub enum Purpose {
     Option,
     /// A slot that policy stores as a digest.
     Slot,
-    /// An API key.
     ApiKey,
     /// The uid of a fact made from a reading.
     Reading,

@@ -19,26 +19,18 @@ pub const MAX_RESULTS: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Not finished.
     InProgress,
-    /// Done.
     Succeeded,
-    /// Not done.
     Failed,
-    /// Called off.
     Cancelled,
-    /// Done and undone.
     Compensated,
-    /// Nobody knows.
     Unknown,
 }
 
 impl Outcome {
-    /// Every outcome.
     pub const ALL: [Self; 6] =
         [Self::InProgress, Self::Succeeded, Self::Failed, Self::Cancelled, Self::Compensated, Self::Unknown];
 
-    /// The outcome's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -75,12 +67,10 @@ pub fn names(tenant_key: &Digest, command_id: &CommandId, idempotency_key: &Idem
 pub struct CommandResult {
     /// The engine's status, opaque.
     pub status: String,
-    /// The coarse outcome.
     pub outcome: Outcome,
     /// The attempt that reported; none where somebody else did who looked at what was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt_id: Option<AttemptId>,
-    /// A redacted summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// When it was recorded.
@@ -93,17 +83,14 @@ pub struct CommandResult {
 pub enum ExecutionState {
     /// Its owner may execute it, and has time left to report.
     Executing,
-    /// Its owner reported.
     Reported,
     /// Its owner did not report in time, or reported that it does not know: nobody knows whether it was executed.
     Unknown,
 }
 
 impl ExecutionState {
-    /// Every state.
     pub const ALL: [Self; 3] = [Self::Executing, Self::Reported, Self::Unknown];
 
-    /// The state's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -117,7 +104,6 @@ impl ExecutionState {
 /// An attempt that owned the execution and was replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplacedAttempt {
-    /// The attempt.
     pub attempt_id: AttemptId,
     /// When another one took over.
     pub replaced_at: Timestamp,
@@ -150,16 +136,13 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// A bound command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
     /// CCP `command_id`.
     pub command_id: CommandId,
-    /// Its name.
     pub name: CommandName,
     /// Its safety class when it was bound.
     pub class: SafetyClass,
-    /// The engine's key.
     pub idempotency_key: IdempotencyKey,
     /// The one attempt that owns the execution.
     pub attempt_id: AttemptId,
@@ -168,9 +151,7 @@ pub struct CommandRecord {
     pub execution: Execution,
     /// The context it was bound in.
     pub context_id: ContextId,
-    /// That context's conversation.
     pub conversation_id: ConversationId,
-    /// For whom.
     pub actor_id: PrincipalId,
     /// The messages that shaped it.
     pub message_ids: Vec<MessageId>,
@@ -194,7 +175,6 @@ pub struct CommandRecord {
     /// The context pack it was formed from, if the caller cites one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_pack: Option<CitedPack>,
-    /// The frozen context.
     pub context_frame_id: ContextFrameId,
     /// Its hash, as it goes into the envelope.
     pub context_hash: String,

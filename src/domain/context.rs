@@ -13,9 +13,7 @@ use super::time::Timestamp;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockedOn {
-    /// Completion outside.
     External,
-    /// An operator's action.
     Operator,
 }
 
@@ -27,7 +25,6 @@ pub enum CloseReason {
     Finished,
     /// A command's result ended it.
     CommandEnded,
-    /// Policy says so.
     Policy,
 }
 
@@ -124,30 +121,23 @@ impl From<OpenItems> for OpenItemsForm {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum State {
-    /// Usable, nothing asked.
     Active,
     /// A question to the actor is open, an approval asked of others, or one of each.
     Pending(OpenItems),
     /// Waiting, with no open question.
     Blocked {
-        /// For what.
         on: BlockedOn,
-        /// Since when.
         since: Timestamp,
         /// The command whose result blocked it; that command's end unblocks it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by_command: Option<CommandId>,
     },
-    /// Over by time.
     Expired {
         /// When that was made durable.
         at: Timestamp,
     },
-    /// Over by decision.
     Closed {
-        /// When.
         at: Timestamp,
-        /// Why.
         reason: CloseReason,
     },
 }
@@ -182,13 +172,9 @@ pub struct Trace {
 /// The record for one (tenant, conversation, actor).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextRecord {
-    /// Unique.
     pub context_id: ContextId,
-    /// Whose.
     pub tenant_id: TenantId,
-    /// In which conversation.
     pub conversation_id: ConversationId,
-    /// Of which principal.
     pub actor_id: PrincipalId,
     /// Status and what belongs to it.
     #[serde(flatten)]
@@ -204,15 +190,12 @@ pub struct ContextRecord {
     pub absolute_expires_at: Option<Timestamp>,
     /// The sliding TTL issued at creation, in seconds: a later policy may shorten it, never lengthen it.
     pub ttl_seconds: u32,
-    /// Key and value.
     pub slots: Slots,
-    /// Messages and commands.
     pub trace: Trace,
     /// Counts changes; the `ETag`.
     pub revision: u64,
     /// The pack in force when it was opened.
     pub policy: PolicyRef,
-    /// Round-trips, influences nothing.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, Value>,
 }

@@ -48,10 +48,7 @@ pub enum ErasureCause {
         before: BTreeMap<String, Timestamp>,
     },
     /// Somebody's data was erased at their wish.
-    Subject {
-        /// By which erasure.
-        erasure_id: ErasureId,
-    },
+    Subject { erasure_id: ErasureId },
 }
 
 /// The kinds of rows that are named when they go while the log still tells of them; see [`ErasedRows`].
@@ -125,9 +122,7 @@ pub enum DisposalEvent {
     /// Records and payloads were erased, in the transaction that wrote this entry. It explains why a payload is gone that
     /// was written before it.
     RecordsErased {
-        /// Why.
         cause: ErasureCause,
-        /// Whose payloads went.
         payloads: Vec<ErasedRange>,
         /// How many rows of each kind went.
         counts: BTreeMap<String, u64>,
@@ -137,7 +132,6 @@ pub enum DisposalEvent {
     },
     /// An erasure at a subject's wish came to its end.
     ErasureCompleted {
-        /// Which.
         erasure_id: ErasureId,
         /// Who it was about: a digest under a secret that only whoever asked has.
         subject_commitment: Digest,
@@ -146,7 +140,6 @@ pub enum DisposalEvent {
     },
     /// Something must not be erased until further notice.
     HoldPlaced {
-        /// Which hold.
         hold_id: HoldId,
         /// What it holds: a digest under a secret that goes when the hold is lifted.
         subject_commitment: Digest,
@@ -155,7 +148,6 @@ pub enum DisposalEvent {
     },
     /// A hold was lifted.
     HoldLifted {
-        /// Which.
         hold_id: HoldId,
         /// The credential that lifted it.
         key_id: KeyId,

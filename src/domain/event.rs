@@ -68,7 +68,6 @@ impl StreamKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "item_id", rename_all = "snake_case")]
 pub enum LastQuestion {
-    /// One of ours.
     Item(ItemId),
     /// One of the caller's own.
     Other,
@@ -111,7 +110,6 @@ pub enum BindRefusal {
 pub struct ReadRecord {
     /// The operation, such as `ooc.show_active_context`.
     pub operation: String,
-    /// The credential.
     pub key_id: String,
     /// The principal in whose name it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,23 +158,16 @@ fn is_no(value: &bool) -> bool {
     !*value
 }
 
-/// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "events are made, folded and written one by one, never kept in bulk")]
 pub enum Event {
     /// A context was opened.
-    ContextCreated {
-        /// The new record.
-        context: ContextRecord,
-    },
+    ContextCreated { context: ContextRecord },
     /// A context changed its state.
     ContextTransitioned {
-        /// Which.
         context_id: ContextId,
-        /// From.
         from: Status,
-        /// What moved it.
         on: LifecycleEvent,
         /// To, with what belongs to it.
         to: State,
@@ -185,7 +176,6 @@ pub enum Event {
     },
     /// Slots were set or unset.
     ContextSlotsChanged {
-        /// Which context.
         context_id: ContextId,
         /// New values in their stored form; null unsets.
         changes: Slots,
@@ -217,7 +207,6 @@ pub enum Event {
     },
     /// A question was asked.
     ItemAsked {
-        /// The question.
         item: PendingItem,
         /// Its copy in the context's slots, where policy stores one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,33 +217,23 @@ pub enum Event {
     },
     /// The channel's id of a prompt became known.
     PromptAttached {
-        /// Of which item.
         item_id: ItemId,
-        /// The prompt.
         prompt: Prompt,
         /// Whether the conversation's actor has seen it after every other question: it is the question heard last.
         #[serde(default, skip_serializing_if = "is_no")]
         heard: bool,
     },
     /// One of several approvals was given; more are needed.
-    ApprovalGiven {
-        /// Of which item.
-        item_id: ItemId,
-        /// Whose.
-        decision: ApprovalDecision,
-    },
+    ApprovalGiven { item_id: ItemId, decision: ApprovalDecision },
     /// Somebody who may answer an open item said "wait" or the like: an earlier yes that arrives later does not count.
     ItemObjected {
-        /// Which.
         item_id: ItemId,
-        /// Who.
         actor_id: PrincipalId,
         /// When it was sent.
         sent_at: Timestamp,
     },
     /// An item reached another state.
     ItemSettled {
-        /// Which.
         item_id: ItemId,
         /// The approval that completed it, if it is an approval.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -264,29 +243,18 @@ pub enum Event {
         state: ItemState,
     },
     /// Somebody without the right tried to decide.
-    DecisionRefused {
-        /// What.
-        item_id: ItemId,
-        /// Who.
-        approver_id: PrincipalId,
-    },
+    DecisionRefused { item_id: ItemId, approver_id: PrincipalId },
     /// A context was frozen for a command.
     FrameCaptured {
-        /// The frame.
         frame: ContextFrame,
         /// The salt of its hash.
         salt: Digest,
-        /// Its hash.
         context_hash: String,
     },
     /// A command was bound.
-    CommandBound {
-        /// The command.
-        command: CommandRecord,
-    },
+    CommandBound { command: CommandRecord },
     /// Another attempt took the execution of a bound command over.
     CommandTakenOver {
-        /// Which command.
         command_id: CommandId,
         /// Who owned the execution until now.
         replaces: AttemptId,
@@ -299,21 +267,10 @@ pub enum Event {
         context_ref: Option<FrameRef>,
     },
     /// A binding or a take-over was refused.
-    CommandRefused {
-        /// In which context.
-        context_id: ContextId,
-        /// Which command.
-        command_id: CommandId,
-        /// Which attempt.
-        attempt_id: AttemptId,
-        /// Why.
-        reason: BindRefusal,
-    },
+    CommandRefused { context_id: ContextId, command_id: CommandId, attempt_id: AttemptId, reason: BindRefusal },
     /// A command's status was reported.
     ResultRecorded {
-        /// Which command.
         command_id: CommandId,
-        /// The report.
         result: CommandResult,
         /// The context that the command was bound with.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -330,37 +287,28 @@ pub enum Event {
         identity_changed: bool,
     },
     /// An operator or auditor looked at something.
-    ReadRecorded {
-        /// What.
-        read: ReadRecord,
-    },
+    ReadRecorded { read: ReadRecord },
 }
 
 /// What an event is about: what an auditor can search by (RFC IX).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct About {
-    /// The conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
-    /// The principal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<PrincipalId>,
-    /// The context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_id: Option<ContextId>,
     /// The messages that led to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub message_ids: Vec<MessageId>,
-    /// The command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_id: Option<CommandId>,
     /// The caller's correlation id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<CorrelationId>,
-    /// The fact space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space_id: Option<SpaceId>,
-    /// The fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fact_uid: Option<FactUid>,
     /// The reading of an utterance.
@@ -383,6 +331,5 @@ pub struct Recorded<E = Event> {
     pub stream: StreamKey,
     /// What it is about.
     pub about: About,
-    /// What happened.
     pub event: E,
 }

@@ -15,9 +15,7 @@ use super::time::Timestamp;
 /// What points to a frozen context, as it goes into a command envelope and into evidence (RFC-WF-0034 IX).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameRef {
-    /// The context.
     pub context_id: ContextId,
-    /// Its frozen form.
     pub context_frame_id: ContextFrameId,
     /// The hash of that form.
     pub context_hash: String,
@@ -28,7 +26,6 @@ pub struct FrameRef {
 /// The context pack that a command was formed from: what a model was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitedPack {
-    /// Which.
     pub pack_id: PackId,
     /// Its hash: the text that was shown, as of when, and who counted.
     pub pack_hash: String,
@@ -39,19 +36,13 @@ pub struct CitedPack {
 pub struct ContextFrame {
     /// The format of the hashed form.
     pub v: u32,
-    /// Unique.
     pub context_frame_id: ContextFrameId,
-    /// Of which context.
     pub context_id: ContextId,
-    /// Whose.
     pub tenant_id: TenantId,
-    /// In which conversation.
     pub conversation_id: ConversationId,
-    /// Of which principal.
     pub actor_id: PrincipalId,
     /// Status when it was frozen.
     pub status: Status,
-    /// The record's revision.
     pub revision: u64,
     /// The slots in their stored, minimised form.
     pub slots: Slots,
@@ -71,7 +62,6 @@ pub struct ContextFrame {
     /// The caller's correlation id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<CorrelationId>,
-    /// The record's deadline.
     pub expires_at: Timestamp,
     /// When it was frozen.
     pub created_at: Timestamp,

@@ -13,15 +13,11 @@ pub use super::space_id::{SpaceId, SpaceIdError};
 /// Why a caller's identifier was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Nothing was given.
     #[error("must not be empty")]
     Empty,
     /// Longer than the limit, in bytes of UTF-8.
     #[error("must be at most {max_bytes} bytes long")]
-    TooLong {
-        /// The limit.
-        max_bytes: usize,
-    },
+    TooLong { max_bytes: usize },
     /// Control characters would let one identifier pose as another in a log or on a screen.
     #[error("must not contain control characters")]
     ControlCharacter,
@@ -213,7 +209,6 @@ minted_id! {
     RulingId: "rul";
     /// An erasure of everything that is held about somebody.
     ErasureId: "ers";
-    /// A legal hold.
     HoldId: "hld";
 }
 

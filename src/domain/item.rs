@@ -31,7 +31,6 @@ pub enum FingerprintOrigin {
 pub struct TargetFingerprint {
     /// The digest as it goes on the wire.
     pub value: String,
-    /// Who computed it.
     pub origin: FingerprintOrigin,
     /// The key of this one fingerprint; deleting it makes the digest meaningless.
     pub key: Digest,
@@ -42,9 +41,7 @@ pub struct TargetFingerprint {
 pub struct ProposedCommand {
     /// CCP `command_id`.
     pub command_id: CommandId,
-    /// Its name.
     pub name: CommandName,
-    /// The engine's key.
     pub idempotency_key: IdempotencyKey,
     /// What it will be done to.
     pub fingerprint: TargetFingerprint,
@@ -64,7 +61,6 @@ pub struct Choice {
 /// One entitled person's decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalDecision {
-    /// Who decided.
     pub approver_id: PrincipalId,
     /// The person behind the principal, where registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,22 +70,16 @@ pub struct ApprovalDecision {
     /// The message that carried it, unless it was an authenticated call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
-    /// When.
     pub at: Timestamp,
 }
 
-/// What is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Question {
     /// May this command run?
-    Confirmation {
-        /// The command.
-        command: ProposedCommand,
-    },
+    Confirmation { command: ProposedCommand },
     /// Does somebody entitled agree?
     Approval {
-        /// The command.
         command: ProposedCommand,
         /// Who has to agree, and how many of them.
         rule: ApprovalRule,
@@ -99,7 +89,6 @@ pub enum Question {
         /// Who agreed so far.
         approvals: Vec<ApprovalDecision>,
     },
-    /// Which one?
     Disambiguation {
         /// In the order shown.
         options: Vec<Choice>,
@@ -167,7 +156,6 @@ pub enum ItemState {
     Open,
     /// Confirmed or fully approved, and not yet spent.
     Granted {
-        /// When.
         at: Timestamp,
         /// The message that said so, unless it was an authenticated call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,7 +165,6 @@ pub enum ItemState {
     },
     /// Refused, or a grant taken back before it was spent.
     Refused {
-        /// When.
         at: Timestamp,
         /// The message that said so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,7 +174,6 @@ pub enum ItemState {
     },
     /// An option was chosen.
     Selected {
-        /// When.
         at: Timestamp,
         /// The message that said so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,7 +183,6 @@ pub enum ItemState {
     },
     /// Used by exactly one binding.
     Spent {
-        /// When.
         at: Timestamp,
         /// The message that had granted it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,11 +195,8 @@ pub enum ItemState {
         /// When that was made durable.
         at: Timestamp,
     },
-    /// No longer counts.
     Voided {
-        /// When.
         at: Timestamp,
-        /// Why.
         reason: VoidReason,
         /// The message that took the answer back; with [`VoidReason::TakenBack`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -241,7 +223,6 @@ pub struct Prompt {
 /// Somebody's words against answering yes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
-    /// Whose.
     pub actor_id: PrincipalId,
     /// When the newest of them were sent.
     pub sent_at: Timestamp,
@@ -255,14 +236,11 @@ pub const MAX_STOPPED: usize = 16;
 pub struct PendingItem {
     /// Unique; its prefix tells its kind.
     pub item_id: ItemId,
-    /// What is asked.
     pub question: Question,
-    /// Where it stands.
     #[serde(flatten)]
     pub state: ItemState,
     /// The context it belongs to.
     pub context_id: ContextId,
-    /// That context's conversation.
     pub conversation_id: ConversationId,
     /// Who was asked; for an approval, who requested it.
     pub actor_id: PrincipalId,
@@ -302,7 +280,6 @@ impl ItemState {
 }
 
 impl PendingItem {
-    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> ItemKind {
         self.item_id.kind()

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Usable for interpretation.
     Active,
     /// A question is open.
     Pending,
@@ -20,7 +19,6 @@ pub enum Status {
     Blocked,
     /// Its time is over; never used to interpret or to execute.
     Expired,
-    /// Finished.
     Closed,
 }
 
@@ -28,7 +26,6 @@ impl Status {
     /// Every status, for tables and tests.
     pub const ALL: [Self; 5] = [Self::Active, Self::Pending, Self::Blocked, Self::Expired, Self::Closed];
 
-    /// The RFC's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -121,7 +118,6 @@ pub struct InvalidTransition {
     pub from: Status,
     /// What was asked of it.
     pub event: LifecycleEvent,
-    /// Why not.
     pub reason: &'static str,
 }
 

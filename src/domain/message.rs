@@ -13,7 +13,6 @@ use super::verdict::Verdict;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
-    /// Typed text.
     Text,
     /// A tap on a reply button or a list row.
     Interactive,
@@ -23,21 +22,13 @@ pub enum MessageKind {
     Reaction,
     /// A voice note or an audio file.
     Audio,
-    /// A picture.
     Image,
-    /// A film.
     Video,
-    /// A file.
     Document,
-    /// A sticker.
     Sticker,
-    /// A place.
     Location,
-    /// Contact cards.
     Contacts,
-    /// A catalogue order.
     Order,
-    /// A filled-in form.
     Flow,
     /// News about the user: number, BSUID or identity key.
     System,
@@ -72,21 +63,17 @@ impl MessageKind {
     ];
 }
 
-/// Who sent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// The person.
     #[default]
     Inbound,
-    /// The system.
     Outbound,
 }
 
 /// What a speech-to-text step made of a voice note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
-    /// The words.
     pub text: String,
     /// How sure that step was, from 0 to 1.
     pub confidence: f64,
@@ -109,11 +96,9 @@ pub enum IdentityChange {
 /// News about the person, as the channel tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemNews {
-    /// What changed.
     pub change: IdentityChange,
     /// The old number, id or key.
     pub previous: Option<String>,
-    /// The new one.
     pub current: Option<String>,
 }
 
@@ -124,15 +109,12 @@ pub struct MessageEvent {
     pub message_id: MessageId,
     /// Which channel account the id is unique in.
     pub channel: Channel,
-    /// In which conversation.
     pub conversation_id: ConversationId,
     /// Who wrote it, or to whom it is written.
     pub actor_id: PrincipalId,
     /// The channel's time stamp.
     pub sent_at: Timestamp,
-    /// Who sent it.
     pub direction: Direction,
-    /// What it is.
     pub kind: MessageKind,
     /// Typed text, caption, title of a tapped button, emoji of a reaction.
     pub text: Option<String>,
@@ -169,15 +151,10 @@ pub struct MessageRecord {
     pub message_key: Digest,
     /// The id as it was given.
     pub message_id: MessageId,
-    /// The channel account.
     pub channel: Channel,
-    /// In which conversation.
     pub conversation_id: ConversationId,
-    /// Whose.
     pub actor_id: PrincipalId,
-    /// Who sent it.
     pub direction: Direction,
-    /// What it was.
     pub kind: MessageKind,
     /// The channel's time stamp.
     pub sent_at: Timestamp,
@@ -189,7 +166,6 @@ pub struct MessageRecord {
     pub body_digest: Digest,
     /// Salted digest of the content, and its salt.
     pub content_digest: Digest,
-    /// The salt.
     pub content_salt: Digest,
     /// How it was read.
     pub reading: Reading,

@@ -31,7 +31,6 @@ pub use needs::{ItemRef, Needs};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialKind {
-    /// A webhook handler.
     Handler,
     /// A person who operates.
     Operator,
@@ -50,7 +49,6 @@ pub enum Target {
     Clear(Value),
     /// A digest of the caller's own making.
     Asserted(String),
-    /// Not given.
     Missing,
 }
 
@@ -59,9 +57,7 @@ pub enum Target {
 pub struct CommandSpec {
     /// CCP `command_id`.
     pub command_id: CommandId,
-    /// Its name.
     pub name: CommandName,
-    /// The engine's key.
     pub idempotency_key: IdempotencyKey,
     /// The class the caller wants at least.
     pub raised_class: Option<SafetyClass>,
@@ -72,20 +68,15 @@ pub struct CommandSpec {
 /// What is to be asked.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AskWhat {
-    /// A confirmation.
     Confirmation(CommandSpec),
-    /// An approval.
     Approval(CommandSpec),
     /// A choice: title and target of each option, in the order shown.
     Disambiguation(Vec<(String, Value)>),
 }
 
-/// Ask a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
-    /// In which context.
     pub context_id: ContextId,
-    /// What.
     pub what: AskWhat,
     /// As it will be shown.
     pub prompt: ShownPrompt,
@@ -100,48 +91,37 @@ pub struct Ask {
 /// Open a context without an inbound message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenContext {
-    /// In which conversation.
     pub conversation_id: ConversationId,
-    /// For whom.
     pub actor_id: PrincipalId,
     /// The outbound message or the request that caused it.
     pub cause: String,
-    /// First slots.
     pub slots: Slots,
     /// The caller's correlation id.
     pub correlation_id: Option<CorrelationId>,
-    /// Round-trips.
     pub extensions: Map<String, Value>,
 }
 
 /// Set or unset slots (RFC 7396).
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeSlots {
-    /// Which context.
     pub context_id: ContextId,
-    /// The merge patch.
     pub patch: Map<String, Value>,
     /// The revision it was read at.
     pub if_revision: u64,
-    /// Who speaks.
     pub credential: CredentialKind,
 }
 
 /// What a caller may ask of the lifecycle directly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each variant says it")]
 pub enum Move {
     Block(BlockedOn),
     Unblock,
     Close(CloseReason),
 }
 
-/// Move a context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transition {
-    /// Which context.
     pub context_id: ContextId,
-    /// How.
     pub to: Move,
     /// The revision it was read at, if the caller cares.
     pub if_revision: Option<u64>,
@@ -150,9 +130,7 @@ pub struct Transition {
 /// Attach the channel's id to the newest prompt of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttachPrompt {
-    /// Which item.
     pub item_id: ItemId,
-    /// The channel's id.
     pub message_id: MessageId,
     /// The channel account in which the id is unique.
     pub channel: Channel,
@@ -165,18 +143,14 @@ pub struct AttachPrompt {
 /// Withdraw a question, or a grant that was not spent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cancel {
-    /// Which item.
     pub item_id: ItemId,
 }
 
 /// An authenticated decision on an approval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecideApproval {
-    /// Which approval.
     pub item_id: ItemId,
-    /// Who decides.
     pub approver_id: PrincipalId,
-    /// Agree or refuse.
     pub approve: bool,
 }
 
@@ -185,20 +159,15 @@ pub struct DecideApproval {
 pub enum Envelope {
     /// In clear: canonicalised and hashed here.
     Clear(Value),
-    /// Its digest.
     Digest(String),
 }
 
 /// Bind a command: may it run, now, exactly so?
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bind {
-    /// In which context.
     pub context_id: ContextId,
-    /// Which try.
     pub attempt_id: AttemptId,
-    /// Which command.
     pub command: CommandSpec,
-    /// Its envelope.
     pub envelope: Envelope,
     /// The messages that shaped it, with their dedupe keys.
     pub message_ids: Vec<(MessageId, Digest)>,
@@ -224,15 +193,11 @@ pub struct TakeOver {
 /// Report how a command stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordResult {
-    /// Which command.
     pub command_id: CommandId,
     /// The attempt that reports, if it is one.
     pub attempt_id: Option<AttemptId>,
-    /// The engine's status.
     pub status: String,
-    /// The coarse outcome.
     pub outcome: Outcome,
-    /// A redacted summary.
     pub summary: Option<String>,
     /// It waits for something: block the context.
     pub waiting_on: Option<BlockedOn>,
@@ -243,11 +208,8 @@ pub struct RecordResult {
 /// Register or change a principal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PutPrincipal {
-    /// Which.
     pub principal_id: PrincipalId,
-    /// Its kind.
     pub kind: PrincipalKind,
-    /// Its roles.
     pub roles: Vec<RoleName>,
     /// The person behind it.
     pub person_id: Option<PersonId>,
@@ -255,7 +217,6 @@ pub struct PutPrincipal {
     pub aliases: Vec<Alias>,
     /// How far it has come as a writer of capability memory.
     pub maturity: Option<Maturity>,
-    /// Its language.
     pub locale: Option<String>,
     /// The revision it was read at, if the caller cares.
     pub if_revision: Option<u64>,
@@ -264,22 +225,18 @@ pub struct PutPrincipal {
 /// Write down what is due in a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
-    /// Which conversation.
     pub conversation_id: ConversationId,
 }
 
 /// Write down that somebody looked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordRead {
-    /// The reader's stream.
     pub reader: String,
-    /// What was read.
     pub read: ReadRecord,
 }
 
 /// Everything that can be asked of the domain.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "each variant's type is its documentation")]
 pub enum Operation {
     Ingest(Box<MessageEvent>),
     OpenContext(OpenContext),
@@ -301,9 +258,7 @@ pub enum Operation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// To a message.
     Turn {
-        /// What it means.
         verdict: Verdict,
         /// The item that the verdict is about, as it stands now.
         item: Option<Box<PendingItem>>,
@@ -316,12 +271,9 @@ pub enum Answer {
     Context {
         /// As it stands now.
         context: Box<ContextRecord>,
-        /// Its open question.
         question: Option<Box<PendingItem>>,
     },
-    /// To a question.
     Asked {
-        /// The item.
         item: Box<PendingItem>,
         /// From when no answer counts.
         effective_deadline: Timestamp,
@@ -337,23 +289,17 @@ pub enum Answer {
         /// From when no answer counts.
         effective_deadline: Timestamp,
     },
-    /// To a binding.
     Bound {
-        /// The command.
         command: Box<CommandRecord>,
         /// Whether this attempt owned the execution already.
         replayed: bool,
         /// Whether the caller shall execute the command now. Nothing else says so.
         execute: bool,
     },
-    /// To a result.
     Recorded {
-        /// The command.
         command: Box<CommandRecord>,
-        /// Its context.
         context: Option<Box<ContextRecord>>,
     },
-    /// To a registration.
     Principal {
         /// As it stands now.
         principal: Box<Principal>,

@@ -14,11 +14,9 @@ pub const MAX_ROLES: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrincipalKind {
-    /// A human.
     Person,
     /// A language model or another program that proposes.
     Agent,
-    /// A service.
     System,
 }
 
@@ -26,12 +24,9 @@ pub enum PrincipalKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Maturity {
-    /// Writes events.
     #[default]
     Junior,
-    /// Writes heuristics too.
     Senior,
-    /// Writes strategies too.
     Master,
 }
 
@@ -52,7 +47,6 @@ pub enum AliasKind {
 /// One external name of a principal. Two spellings are two aliases; nothing is normalised.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Alias {
-    /// What it is.
     pub kind: AliasKind,
     /// As the channel gave it.
     pub value: String,
@@ -95,19 +89,14 @@ const MIN_PHONE_DIGITS: usize = 7;
 /// An alias that no longer holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastAlias {
-    /// What it was.
     #[serde(flatten)]
     pub alias: Alias,
-    /// Until when.
     pub until: Timestamp,
 }
 
-/// A registered principal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Principal {
-    /// The caller's id.
     pub principal_id: PrincipalId,
-    /// Its kind.
     pub kind: PrincipalKind,
     /// What it may be asked for.
     pub roles: Vec<RoleName>,
@@ -148,7 +137,6 @@ impl Principal {
 /// What tells whether two principals are one person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity<'a> {
-    /// The principal.
     pub principal_id: &'a PrincipalId,
     /// The person behind it, where known.
     pub person_id: Option<&'a PersonId>,
@@ -209,7 +197,6 @@ impl PersonKey {
         Self(text.chars().filter(|c| !SPELLING.contains(c)).collect())
     }
 
-    /// The key.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -26,9 +26,7 @@ pub const MAX_BUTTON_ID_UNITS: usize = 256;
 /// What a button of ours does when it is tapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ButtonAction {
-    /// Confirm or approve.
     Accept,
-    /// Decline or reject.
     Refuse,
     /// Choose the option with this number, counted from 1.
     Choose(u8),
@@ -37,7 +35,6 @@ pub enum ButtonAction {
 /// A tapped id that this server made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ButtonId {
-    /// What it does.
     pub action: ButtonAction,
     /// Digest of its nonce; the nonce itself is never kept.
     pub nonce_digest: Digest,
@@ -92,16 +89,13 @@ pub fn read_button_id(text: &str) -> Option<ButtonId> {
 /// A button as it will be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Button {
-    /// Its label.
     pub title: String,
-    /// What it does.
     pub action: ButtonAction,
 }
 
 /// A prompt as it will be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownPrompt {
-    /// The text.
     pub text: String,
     /// Buttons, or rows of a list when there are more than three.
     pub buttons: Vec<Button>,

@@ -7,7 +7,6 @@ use crate::domain::lifecycle::Status;
 use crate::domain::principal::Alias;
 use crate::domain::time::Timestamp;
 
-/// The longest page.
 pub const MAX_PAGE: u32 = 200;
 
 /// Where a page begins: after the record with this sort key. Opaque to callers.
@@ -15,25 +14,19 @@ pub const MAX_PAGE: u32 = 200;
 pub struct Position {
     /// The record's time, in microseconds, where the list is sorted by time; 0 otherwise.
     pub micros: i64,
-    /// The record's id.
     pub id: String,
 }
 
-/// One page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page<T> {
-    /// The records.
     pub items: Vec<T>,
     /// Where the next page begins, if there is one.
     pub next: Option<Position>,
 }
 
-/// Which contexts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContextQuery {
-    /// Of this conversation.
     pub conversation_id: Option<ConversationId>,
-    /// Of this principal.
     pub actor_id: Option<PrincipalId>,
     /// In this status as of `now`: a record whose time is over is expired, written down or not.
     pub status: Option<Status>,
@@ -45,14 +38,11 @@ pub struct ContextQuery {
     pub limit: u32,
 }
 
-/// Which approvals.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ApprovalQuery {
     /// Only open ones, as of `now`.
     pub open_only: bool,
-    /// Of this conversation.
     pub conversation_id: Option<ConversationId>,
-    /// The present.
     pub now: Option<Timestamp>,
     /// Where the page begins.
     pub after: Option<Position>,
@@ -63,11 +53,8 @@ pub struct ApprovalQuery {
 /// Which commands that were bound and not reported on, by when they are or become unknown, oldest first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct UnreportedQuery {
-    /// Of this conversation.
     pub conversation_id: Option<ConversationId>,
-    /// Of this context.
     pub context_id: Option<ContextId>,
-    /// This one.
     pub command_id: Option<CommandId>,
     /// Only those that are unknown at this instant already.
     pub unknown_at: Option<Timestamp>,
@@ -79,10 +66,8 @@ pub struct UnreportedQuery {
     pub limit: u32,
 }
 
-/// Which principals.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PrincipalQuery {
-    /// This one.
     pub principal_id: Option<PrincipalId>,
     /// Those of this person.
     pub person_id: Option<PersonId>,
@@ -99,25 +84,18 @@ pub struct PrincipalQuery {
 /// Which log entries (EQRP-like).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EvidenceQuery {
-    /// This one.
     pub artifact_id: Option<ArtifactId>,
-    /// About this command.
     pub command_id: Option<CommandId>,
     /// With this correlation id.
     pub correlation_id: Option<CorrelationId>,
-    /// Of this conversation.
     pub conversation_id: Option<ConversationId>,
-    /// About this context.
     pub context_id: Option<ContextId>,
     /// Of this fact space.
     pub space_id: Option<SpaceId>,
-    /// About this fact.
     pub fact_uid: Option<FactUid>,
-    /// Of this type.
     pub kind: Option<String>,
     /// From this instant on.
     pub from: Option<Timestamp>,
-    /// Before this instant.
     pub until: Option<Timestamp>,
     /// Where the page begins.
     pub after: Option<Position>,

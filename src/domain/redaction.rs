@@ -23,7 +23,6 @@ const NAME_BYTES: usize = 40;
 const NAME_DIGITS: usize = 3;
 
 impl RedactionMethod {
-    /// The method's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

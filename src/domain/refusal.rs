@@ -12,7 +12,6 @@ use super::time::Timestamp;
 /// Why an operation was refused. Never carries what a person wrote.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each variant's sentence is its documentation")]
 pub enum Refusal {
     #[error("there is no such context; query for the conversation's open context or open one")]
     ContextNotFound,

@@ -11,20 +11,10 @@ use super::policy::{PolicyBook, PolicyScope};
 pub enum RulebookError {
     /// A lexicon that no file provides.
     #[error("pack {pack_id}: answers.lexicons names {locale}, and no lexicon file has that locale")]
-    NoSuchLexicon {
-        /// The pack.
-        pack_id: String,
-        /// The locale.
-        locale: String,
-    },
+    NoSuchLexicon { pack_id: String, locale: String },
     /// Lexicons that contradict each other.
     #[error("pack {pack_id}: {source}")]
-    Contradiction {
-        /// The pack.
-        pack_id: String,
-        /// How.
-        source: LexiconError,
-    },
+    Contradiction { pack_id: String, source: LexiconError },
 }
 
 /// Everything that decisions are made by. Immutable.
@@ -54,7 +44,6 @@ impl Rulebook {
         }
     }
 
-    /// The packs.
     #[must_use]
     pub fn book(&self) -> &PolicyBook {
         &self.book

@@ -9,7 +9,6 @@ use crate::domain::operation::CredentialKind;
 /// What a credential may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Scope {
-    /// Post messages.
     #[serde(rename = "message:ingest")]
     MessageIngest,
     /// Read contexts, items and commands.
@@ -21,19 +20,15 @@ pub enum Scope {
     /// Bind commands and report results.
     #[serde(rename = "command:bind")]
     CommandBind,
-    /// Decide on approvals.
     #[serde(rename = "approval:decide")]
     ApprovalDecide,
-    /// Register principals.
     #[serde(rename = "principal:write")]
     PrincipalWrite,
     /// Ask what is going on, redacted.
     #[serde(rename = "ooc:read")]
     OocRead,
-    /// See it unredacted.
     #[serde(rename = "ooc:raw")]
     OocRaw,
-    /// Read the evidence.
     #[serde(rename = "evidence:read")]
     EvidenceRead,
     /// Read facts, and have context packs assembled.
@@ -45,13 +40,11 @@ pub enum Scope {
     /// Erase and export what is held about somebody, and place legal holds.
     #[serde(rename = "privacy:erase")]
     PrivacyErase,
-    /// Administer the tenant.
     #[serde(rename = "tenant:admin")]
     TenantAdmin,
 }
 
 impl Scope {
-    /// Every scope.
     pub const ALL: [Self; 13] = [
         Self::MessageIngest,
         Self::ContextRead,

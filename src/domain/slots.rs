@@ -97,8 +97,5 @@ pub enum SlotError {
     },
     /// Over a size limit.
     #[error("the slots would exceed a limit: {limit}")]
-    TooLarge {
-        /// Which limit.
-        limit: String,
-    },
+    TooLarge { limit: String },
 }

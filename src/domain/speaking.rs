@@ -8,9 +8,7 @@ use super::operation::CredentialKind;
 /// A capability in an organisation: whose memory agents share (paper 3.2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capability {
-    /// The organisation.
     pub organization: String,
-    /// The capability.
     pub capability: String,
 }
 

@@ -169,7 +169,6 @@ impl From<Timestamp> for String {
 
 /// Where the present comes from. Read under the lock and nowhere else.
 pub trait Clock: Send + Sync {
-    /// The present instant.
     fn now(&self) -> Timestamp;
 }
 

@@ -26,7 +26,6 @@ pub enum VerdictCode {
     AlreadyDecided,
     /// It names something that was replaced or voided.
     Superseded,
-    /// An ordinary message.
     NotAnAnswer,
     /// Nothing that asks for a reaction.
     Ignored,
@@ -35,7 +34,6 @@ pub enum VerdictCode {
 }
 
 impl VerdictCode {
-    /// Every code.
     pub const ALL: [Self; 12] = [
         Self::Confirmed,
         Self::Declined,
@@ -51,7 +49,6 @@ impl VerdictCode {
         Self::Registered,
     ];
 
-    /// The code's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -84,7 +81,6 @@ pub enum Reason {
     // How an answer was bound, strongest first.
     /// Our nonce, and the prompt quoted.
     NonceAndQuote,
-    /// Our nonce alone.
     Nonce,
     /// Text quoting the prompt.
     Quote,
@@ -110,7 +106,6 @@ pub enum Reason {
     OtherConversation,
     /// The principal lacks the role, or may not approve an own request.
     NotEntitled,
-    /// It was forwarded.
     Forwarded,
     /// The transcript is too unsure.
     LowConfidence,
@@ -118,7 +113,6 @@ pub enum Reason {
     KindNotAccepted,
     /// Policy wants a button or a quote for this command.
     BareAnswerNotAllowed,
-    /// "Yes, but…"
     QualifiedAnswer,
     /// The open question wants an option, not a yes or a no.
     OptionExpected,
@@ -154,13 +148,11 @@ pub enum Reason {
     // What took its place.
     /// Another question took its place.
     Replaced,
-    /// It was withdrawn.
     Cancelled,
     /// Its context was closed.
     ContextClosed,
     /// Its context was blocked.
     ContextBlocked,
-    /// The target changed.
     TargetChanged,
     /// The identity of the one asked changed.
     IdentityChanged,
@@ -237,20 +229,15 @@ pub enum Next {
     TellDecision,
     /// Treat it as an ordinary message.
     Route,
-    /// Send the message.
     Send,
-    /// Do nothing.
     Nothing,
 }
 
 /// What a message meant, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The code.
     pub code: VerdictCode,
-    /// The reason.
     pub reason: Reason,
-    /// What to do.
     pub next: Next,
     /// The item that it names, answers or would have answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]

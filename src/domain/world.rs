@@ -43,9 +43,7 @@ pub const MAX_WITHDRAWN: usize = 32;
 /// A frame with the salt of its hash.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredFrame {
-    /// The frame.
     pub frame: ContextFrame,
-    /// The salt.
     pub salt: Digest,
     /// The hash as it went on the wire.
     pub context_hash: String,
@@ -54,11 +52,9 @@ pub struct StoredFrame {
 /// The state of one tenant, as far as it was loaded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct World {
-    /// Whose.
     pub tenant_id: TenantId,
     /// The tenant's own key for dedupe rows and stored digests.
     pub tenant_key: Digest,
-    /// Conversations.
     pub conversations: BTreeMap<ConversationId, Conversation>,
     /// Context records: the open ones of each conversation and those named.
     pub contexts: BTreeMap<ContextId, ContextRecord>,
@@ -85,7 +81,6 @@ pub struct World {
 }
 
 impl World {
-    /// An empty world.
     #[must_use]
     pub fn new(tenant_id: TenantId, tenant_key: Digest) -> Self {
         Self {

@@ -33,30 +33,22 @@ pub enum Line {
     Keys(Vec<String>),
     /// That an older tree is the beginning of the checkpoint's.
     Consistency(Consistency),
-    /// A JSON Schema.
     Schema(Value),
     /// A policy pack that entries name.
     Policy(Pack),
-    /// An entry.
     Entry(Entry),
-    /// A context frame.
     Frame(FrameLine),
-    /// What there was.
     Summary(Summary),
-    /// The end.
     End(Closing),
 }
 
-/// The first line.
 #[derive(Debug, Serialize)]
 pub struct Opening {
     /// [`FORMAT`].
     pub format: &'static str,
     /// The name of the log.
     pub origin: String,
-    /// Whose evidence.
     pub tenant_id: TenantId,
-    /// Where it runs.
     pub environment: String,
     /// When it was made, by the server's clock.
     pub created_at: Timestamp,
@@ -85,7 +77,6 @@ pub enum Coverage {
 /// log's own statement: a later entry of the chain that is in the same tree would contradict it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Chain {
-    /// Which.
     pub stream_id: StreamId,
     /// How many of its entries the checkpoint's tree holds.
     pub entries: u64,
@@ -94,10 +85,8 @@ pub struct Chain {
     pub last: Option<String>,
 }
 
-/// A consistency proof.
 #[derive(Debug, Serialize)]
 pub struct Consistency {
-    /// The older size.
     pub from: u64,
     /// The hashes of the proof.
     pub proof: Vec<String>,
@@ -122,7 +111,6 @@ pub struct Entry {
     pub prev_hash: String,
     /// The commitment to its payload.
     pub payload_commitment: String,
-    /// Its hash.
     pub entry_hash: String,
     /// Its place in the tree, counted from 0.
     pub leaf_index: u64,
@@ -139,10 +127,8 @@ pub struct Entry {
     pub artifact: Value,
 }
 
-/// A context frame.
 #[derive(Debug, Serialize)]
 pub struct FrameLine {
-    /// Which.
     pub context_frame_id: ContextFrameId,
     /// Its hash, as it went into the envelope.
     pub context_hash: String,
@@ -170,7 +156,6 @@ pub struct Summary {
     pub redacted: Vec<String>,
 }
 
-/// The last line.
 #[derive(Debug, Serialize)]
 pub struct Closing {
     /// The SHA-256 of all lines before this one, with their line breaks.
@@ -203,7 +188,6 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Entries so far.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.entries
@@ -215,7 +199,6 @@ impl Writer {
         Line::Summary(Summary { entries: self.entries, frames: self.frames, waiting, redacted })
     }
 
-    /// The last line.
     pub fn end(self, origin: &str, keys: &[SigningKey]) -> Result<Line, NoteError> {
         let digest = Digest::from_bytes(self.hasher.finalize().into()).prefixed();
         let text = format!("{FORMAT}\n{origin}\n{} lines\n{digest}\n", self.lines);

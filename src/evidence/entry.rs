@@ -16,7 +16,6 @@ pub const ENTRY_VERSION: u32 = 1;
 /// The head of a stream's chain: where the next entry goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamHead {
-    /// The stream.
     pub stream_id: StreamId,
     /// The sequence number of its last entry; 0 before the first.
     pub seq: u64,
@@ -37,20 +36,15 @@ impl StreamHead {
 /// What is hashed with a link and stays for ever. Nothing in it tells who or what it was about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// The format.
     pub v: u32,
-    /// Whose log.
     pub tenant_id: TenantId,
-    /// Which chain.
     pub stream_id: StreamId,
     /// Which link, counted from 1.
     pub seq: u64,
     /// The entry's public id.
     pub artifact_id: ArtifactId,
-    /// The evidence type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// When it happened.
     pub at: Timestamp,
     /// The hash of the policy pack that decided.
     pub policy_hash: String,
@@ -59,13 +53,11 @@ pub struct Header {
 /// What happened, in the form that is committed to and can be erased.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Payload {
-    /// The format.
     pub v: u32,
     /// What it is about.
     pub about: About,
     /// The pack that decided.
     pub policy: PolicyRef,
-    /// The event.
     pub event: Logged,
 }
 
@@ -92,7 +84,6 @@ impl Logged {
         }
     }
 
-    /// The evidence type.
     #[must_use]
     pub fn evidence_type(&self) -> &'static str {
         match self {
@@ -125,7 +116,6 @@ struct PayloadOf<'a, E> {
 /// An entry as it is written, with everything needed to verify it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEntry {
-    /// The header.
     pub header: Header,
     /// Commitment to the payload.
     pub payload_commitment: Digest,
@@ -149,7 +139,6 @@ pub struct EntryBody {
 /// An entry that was appended, before it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Appended {
-    /// The entry.
     pub entry: LogEntry,
     /// What its payload says it is about: what an auditor searches by.
     pub about: About,

@@ -23,7 +23,6 @@ pub struct Broken {
     pub seq: u64,
     /// The entry, if there is one.
     pub artifact_id: Option<ArtifactId>,
-    /// How.
     pub fault: Fault,
 }
 
@@ -107,7 +106,6 @@ impl Looked {
 /// A frame as an entry captured it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// Its id.
     pub id: ContextFrameId,
     /// What readers must be shown, as it is hashed: 1.0 and 1 are one number.
     canonical: Vec<u8>,
@@ -184,7 +182,6 @@ fn event_of(payload: &str) -> Option<(About, Logged)> {
 #[derive(Debug)]
 pub struct ChainCheck {
     head: StreamHead,
-    /// Entries seen.
     pub entries: u64,
     /// Entries whose payload is gone, as the record says: the disposal stream, or a later entry of the stream, about a
     /// deletion or the erasure of the space. Their place in the chain still verifies.

@@ -19,13 +19,10 @@ use crate::domain::canonical::{JsonError, Step, parse};
 /// How large a body may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// One record.
     Ordinary,
-    /// Many records.
     Batch,
 }
 
-/// A request body.
 pub(crate) trait Wire: DeserializeOwned {
     /// How large it may be.
     const SIZE: Size = Size::Ordinary;
@@ -38,7 +35,6 @@ pub(crate) trait Wire: DeserializeOwned {
 /// A body, as the type that was wanted and as the value that was sent.
 #[derive(Debug)]
 pub(crate) struct Body<T> {
-    /// What was wanted.
     pub(crate) typed: T,
     /// What was sent, for digests.
     pub(crate) value: Value,

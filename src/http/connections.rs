@@ -97,7 +97,6 @@ impl Pulse {
         }
     }
 
-    /// Bytes came in.
     pub(super) fn heard(&self) {
         let phase = self.state().phase;
         match phase {
@@ -194,7 +193,6 @@ fn counted_for(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Every open connection.
 #[derive(Debug)]
 pub(super) struct Connections {
     in_all: usize,

@@ -22,7 +22,6 @@ pub(crate) enum CheckedBy {
 pub(crate) struct Endpoint {
     /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
     pub(crate) method: &'static str,
-    /// The path template.
     pub(crate) path: &'static str,
     /// Scopes of which the caller must hold one.
     pub(crate) scopes: &'static [Scope],
@@ -49,7 +48,6 @@ impl Endpoint {
         }
     }
 
-    /// A read.
     pub(crate) const fn get(path: &'static str, scopes: &'static [Scope]) -> Self {
         Self::new("GET", path, scopes).for_agents()
     }
@@ -59,7 +57,6 @@ impl Endpoint {
         Self::new("POST", path, scopes).for_agents()
     }
 
-    /// A change.
     pub(crate) const fn post(path: &'static str, scopes: &'static [Scope]) -> Self {
         Self::new("POST", path, scopes)
     }
@@ -69,12 +66,10 @@ impl Endpoint {
         Self::new("PUT", path, scopes)
     }
 
-    /// A partial change.
     pub(crate) const fn patch(path: &'static str, scopes: &'static [Scope]) -> Self {
         Self::new("PATCH", path, scopes)
     }
 
-    /// A removal.
     pub(crate) const fn delete(path: &'static str, scopes: &'static [Scope]) -> Self {
         Self::new("DELETE", path, scopes)
     }
@@ -130,7 +125,6 @@ impl Route {
         Self { endpoint, answer: on(endpoint.filter(), handler).route_layer(Extension(endpoint)) }
     }
 
-    /// The endpoint.
     #[cfg(test)]
     pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.endpoint

@@ -27,7 +27,6 @@ impl Trail {
         drop(self.0.set((caller.tenant.tenant_id.to_string(), caller.key_id.to_string())));
     }
 
-    /// Tenant and key.
     pub(crate) fn seen(&self) -> Option<&(String, String)> {
         self.0.get()
     }
@@ -36,9 +35,7 @@ impl Trail {
 /// An authenticated, authorised call.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
-    /// The house.
     pub(crate) app: App,
-    /// Who calls.
     pub(crate) caller: Caller,
     /// The revision named by `If-Match`.
     pub(crate) if_match: Option<u64>,

@@ -38,7 +38,6 @@ const TURNING_AWAY: Duration = Duration::from_secs(1);
 /// The limits of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenLimits {
-    /// Open connections.
     pub connections: usize,
     /// Open connections of one address (with IPv6, of one network of 64 bits).
     pub of_one_address: usize,

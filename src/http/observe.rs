@@ -20,7 +20,6 @@ use super::problem::Problem;
 /// The label of a request that no route matched.
 const UNMATCHED: &str = "unmatched";
 
-/// Wraps every request.
 pub(crate) async fn boundary(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = method_label(request.method());

@@ -22,7 +22,6 @@ struct Mark {
 /// A list and where it goes on.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listed<T> {
-    /// The records.
     pub(crate) items: Vec<T>,
     /// Where the next page begins; null on the last one.
     pub(crate) next_cursor: Option<String>,

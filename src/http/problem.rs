@@ -37,15 +37,11 @@ pub(crate) struct FieldError {
 /// Why a request failed.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
-    /// The status.
     pub(crate) status: StatusCode,
-    /// The stable code.
     pub(crate) code: Cow<'static, str>,
-    /// What to do.
     pub(crate) detail: Box<str>,
     /// Where, if it is about the body.
     pub(crate) errors: Vec<FieldError>,
-    /// Further members.
     pub(crate) members: Map<String, Value>,
     /// Headers that belong to it.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
@@ -126,7 +122,6 @@ impl Problem {
         }
     }
 
-    /// The body's value.
     pub(crate) fn to_value(&self, request_id: Option<&str>) -> Value {
         let mut body = self.members.clone();
         body.insert("type".to_owned(), json!(format!("urn:cscp:problem:{}", self.code)));

@@ -13,7 +13,6 @@ use crate::domain::idempotency::Claim;
 use crate::domain::operation::{Answer, Operation};
 use crate::service::{Committed, ServiceError, Unrecorded};
 
-/// A JSON answer.
 #[derive(Debug)]
 pub(crate) struct Reply {
     status: StatusCode,

@@ -22,7 +22,6 @@ pub(super) struct Lent {
     owner: Arc<Mutex<Option<Returned>>>,
 }
 
-/// What came back.
 struct Returned {
     body: Incoming,
     touched: bool,

@@ -12,7 +12,6 @@ use crate::domain::policy::PolicyError;
 /// Most files that are read from one folder.
 const MAX_FILES: usize = 256;
 
-/// Endings of packs.
 pub(super) const PACKS: &[&str] = &["yaml", "yml", "json"];
 /// Endings of everything else.
 pub(super) const YAML: &[&str] = &["yaml"];

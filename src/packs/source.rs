@@ -25,9 +25,7 @@ pub enum PackSource {
 /// The texts of a source, sorted by file name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PackFiles {
-    /// Packs.
     pub packs: Vec<NamedText>,
-    /// Lexicons.
     pub lexicons: Vec<NamedText>,
     /// Case files. Nothing is decided by them.
     pub cases: Vec<NamedText>,

@@ -13,7 +13,6 @@ use crate::domain::policy::PolicyError;
 
 /// Most values in one file.
 const MAX_NODES: usize = 20_000;
-/// Deepest nesting.
 const MAX_DEPTH: usize = 16;
 
 pub(super) fn read(text: &str) -> Result<Document, PolicyError> {

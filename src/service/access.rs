@@ -22,7 +22,6 @@ pub(super) enum Part {
     Subject,
     /// Names and ids of commands, what a question is about, how the last command stands.
     Commands,
-    /// All slots, redacted.
     Slots,
     /// Ids of messages, items, conversations and principals; revision, trace.
     Trace,
@@ -41,13 +40,11 @@ impl Part {
 /// What one reader may see.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sight {
-    /// How much.
     pub(super) level: DetailLevel,
     /// Whether slots are shown as they are.
     pub(super) raw: bool,
     /// In whose name it is read.
     pub(super) viewer_id: Option<PrincipalId>,
-    /// The reader's language.
     pub(super) language: Language,
 }
 
@@ -63,7 +60,6 @@ impl Sight {
     }
 }
 
-/// The level's word.
 pub(super) fn detail_word(level: DetailLevel) -> &'static str {
     match level {
         DetailLevel::None => "none",

@@ -55,7 +55,6 @@ fn checksum_of(secret: &Digest) -> String {
 
 /// A key that has just been made: the only moment at which its secret exists here.
 pub struct NewKey {
-    /// What is kept.
     pub record: ApiKey,
     /// What its owner gets, once.
     pub secret: String,

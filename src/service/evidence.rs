@@ -28,16 +28,12 @@ pub struct EvidencePage {
     pub items: Vec<Value>,
     /// Where the next page begins.
     pub next: Option<Position>,
-    /// What was covered.
     pub redaction: RedactionShown,
 }
 
-/// One artifact.
 #[derive(Debug, Clone)]
 pub struct ArtifactShown {
-    /// The artifact.
     pub artifact: Value,
-    /// What was covered.
     pub redaction: RedactionShown,
 }
 
@@ -53,7 +49,6 @@ pub struct FrameShown {
     pub salt: Option<String>,
     /// Whether something was covered: then the hash cannot be recomputed from what is shown.
     pub redacted: bool,
-    /// What was covered.
     pub redaction: RedactionShown,
 }
 
@@ -78,7 +73,6 @@ impl Service {
         Unrecorded::new(found, looked).record(self, caller).await
     }
 
-    /// One artifact.
     pub async fn artifact(&self, caller: &Caller, id: &ArtifactId) -> Result<ArtifactShown, ServiceError> {
         let looked = looked("evidence.artifact", caller);
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;

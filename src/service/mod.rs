@@ -61,9 +61,7 @@ use crate::storage::{StorageError, Store, Tenant};
 pub struct Caller {
     /// Whose credential it is. No request can name another tenant.
     pub tenant: Arc<Tenant>,
-    /// Which credential.
     pub key_id: KeyId,
-    /// Its kind.
     pub kind: CredentialKind,
     /// What it may do.
     pub scopes: BTreeSet<Scope>,
@@ -117,7 +115,6 @@ pub enum ServiceError {
     /// There is no such record for this tenant.
     #[error("there is no such {0}")]
     NotFound(&'static str),
-    /// The domain refused.
     #[error("{0}")]
     Refused(Refusal),
     /// The state layer refused.
@@ -170,10 +167,7 @@ pub enum ServiceError {
         "the clock is {seconds} s behind what was recorded here last, so no deadline can be judged and nothing was done; \
          repeat the request when the clock has caught up, or have the operator look at the clock"
     )]
-    ClockBehind {
-        /// By how much.
-        seconds: u32,
-    },
+    ClockBehind { seconds: u32 },
     /// The database does not take work at the moment. Nothing was done, or it is not known; repeat the request as it is.
     #[error("the server cannot store anything at the moment; repeat the request as it is")]
     Unavailable,
@@ -258,7 +252,6 @@ impl Service {
         Self { log, ..self }
     }
 
-    /// The transparency log.
     #[must_use]
     pub fn transparency(&self) -> &Arc<Transparency> {
         &self.log

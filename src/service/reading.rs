@@ -21,7 +21,6 @@ use crate::storage::Kin;
 /// A context record with what is worked out when it is read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextView {
-    /// The record.
     pub context: ContextRecord,
     /// What is open in it and whose time is not over: a question to its actor, an approval asked of others, or both.
     pub open: Vec<PendingItem>,
@@ -34,7 +33,6 @@ pub struct ContextView {
 /// A pending item with its effective deadline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ItemView {
-    /// The item.
     pub item: PendingItem,
     /// Its own deadline or its context's, whichever comes first.
     pub effective_deadline: Timestamp,
@@ -45,7 +43,6 @@ pub struct ItemView {
 }
 
 impl Service {
-    /// One context.
     pub async fn context(&self, caller: &Caller, id: &ContextId) -> Result<Unrecorded<ContextView>, ServiceError> {
         let asked = Looked { context_id: Some(id.clone()), ..Looked::at("contexts.get", [id]) }.asked();
         let found = async {
@@ -125,7 +122,6 @@ impl Service {
         self.rules.now().rules(&scope).policy.pack().slots.storage.values().any(|how| *how == SlotStorage::Derived)
     }
 
-    /// Contexts, newest first.
     pub async fn contexts(
         &self,
         caller: &Caller,
@@ -145,7 +141,6 @@ impl Service {
         Ok(Unrecorded::new(Page { items, next: page.next }, looked))
     }
 
-    /// One pending item.
     pub async fn item(&self, caller: &Caller, id: &ItemId) -> Result<Unrecorded<ItemView>, ServiceError> {
         let asked = Looked::at(&format!("{}s.get", id.kind().as_str()), [id]).asked();
         let found = async {
@@ -204,7 +199,6 @@ impl Service {
         Ok(at_present(&world, &item))
     }
 
-    /// Approvals, newest first.
     pub async fn approvals(
         &self,
         caller: &Caller,
@@ -224,7 +218,6 @@ impl Service {
         Ok(Unrecorded::new(Page { items, next: page.next }, looked))
     }
 
-    /// One command.
     pub async fn command(&self, caller: &Caller, id: &CommandId) -> Result<Unrecorded<CommandRecord>, ServiceError> {
         let asked = Looked { command_id: Some(id.clone()), ..Looked::at::<&str>("commands.get", []) }.asked();
         let found = async {

@@ -19,7 +19,6 @@ pub(super) enum Whose {
     /// Those of people: programs that serve the conversation read all the time.
     #[default]
     Peoples,
-    /// Everybody's.
     Everybodys,
 }
 
@@ -35,11 +34,9 @@ impl Whose {
 /// What a read is about, for its record.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Looked {
-    /// The operation.
     pub(super) operation: String,
     /// Whose reads of it are recorded.
     pub(super) whose: Whose,
-    /// In whose name.
     pub(super) viewer_id: Option<PrincipalId>,
     /// How much was shown; if not said, how much this caller sees of what callers wrote.
     pub(super) detail: Option<String>,

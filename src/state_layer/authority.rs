@@ -13,7 +13,6 @@ use titles::{Class, Place};
 /// Policy's order of levels, the most authoritative first, with what titles mean in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorityOrder {
-    /// The levels.
     pub levels: Vec<String>,
 }
 
@@ -34,13 +33,11 @@ pub struct Viewer {
     /// A level or a title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<String>,
-    /// The department.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub department: Option<String>,
     /// Roles of the registered principal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
-    /// Explicit grants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions: Vec<String>,
 }

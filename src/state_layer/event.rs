@@ -18,7 +18,6 @@ use crate::domain::time::Timestamp;
 /// What changed about a fact that was there before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FactChange {
-    /// Which.
     pub uid: FactUid,
     /// How it stands from now on.
     #[serde(flatten)]
@@ -45,7 +44,6 @@ pub struct FactChange {
     pub forget_value: bool,
 }
 
-/// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum SpaceEvent {
@@ -54,11 +52,8 @@ pub enum SpaceEvent {
         /// The record from now on.
         space: SpaceRecord,
     },
-    /// Who is served.
     IdentitySet {
-        /// The space.
         space_id: SpaceId,
-        /// The identity.
         identity: Identity,
     },
     /// A fact was written, or made from a reading or a working item.
@@ -68,73 +63,54 @@ pub enum SpaceEvent {
     },
     /// A fact stands otherwise than before.
     FactChanged {
-        /// The space.
         space_id: SpaceId,
-        /// How.
         change: FactChange,
     },
     /// A fact made from a reading goes: with what was learned since about earlier times, the reading bears on another
     /// fact or on none. Its row is deleted; the log has it.
     FactUnmade {
-        /// The space.
         space_id: SpaceId,
-        /// Which.
         uid: FactUid,
-        /// Why.
         reason: String,
     },
     /// An utterance was read, and claimed something.
     ObservationRead {
-        /// The space.
         space_id: SpaceId,
-        /// The reading.
         reading: Reading,
     },
     /// Somebody ruled about a fact or a scope.
     Ruled {
-        /// The space.
         space_id: SpaceId,
-        /// The ruling.
         ruling: Ruling,
     },
     /// A signal was set.
     SignalSet {
-        /// The space.
         space_id: SpaceId,
-        /// The signal.
         signal: Signal,
     },
     /// A signal was removed.
     SignalRemoved {
-        /// The space.
         space_id: SpaceId,
-        /// Its key.
         key: String,
     },
     /// A working item was set.
     ItemSet {
-        /// The space.
         space_id: SpaceId,
-        /// The item.
         item: WorkingItem,
     },
     /// A working item went.
     ItemRemoved {
-        /// The space.
         space_id: SpaceId,
-        /// Its key.
         key: String,
         /// `removed`, `promoted`, `task_closed`, `expired`.
         reason: String,
     },
     /// A pack was kept.
     PackSaved {
-        /// The pack.
         pack: SavedPack,
     },
     /// A space and everything in it was erased.
     SpaceErased {
-        /// The space.
         space_id: SpaceId,
         /// How many facts went.
         facts: u64,
@@ -142,11 +118,9 @@ pub enum SpaceEvent {
     /// What entries said of facts that were deleted, and of what was read of them, was erased in the transaction that wrote
     /// this: these payloads, and no others.
     EvidenceErased {
-        /// The space.
         space_id: SpaceId,
         /// The first entry of that transaction: deletions from there on are accounted for here.
         since: u64,
-        /// Whose payloads went.
         payloads: Vec<ErasedRange>,
     },
 }
@@ -165,7 +139,6 @@ impl SpaceEvent {
     /// The evidence type of [`Self::EvidenceErased`].
     pub const EVIDENCE_ERASED: &'static str = "fact_space.evidence_erased";
 
-    /// The evidence type.
     #[must_use]
     pub fn evidence_type(&self) -> &'static str {
         match self {

@@ -31,11 +31,9 @@ pub enum FactScope {
     Global,
     /// One task; dies with it.
     Task,
-    /// A "what if".
     Hypothetical,
     /// A proposal that is not a commitment.
     Draft,
-    /// One session.
     Session,
 }
 
@@ -67,13 +65,9 @@ pub enum Abstraction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConstraintType {
-    /// Money.
     Budget,
-    /// Time.
     Deadline,
-    /// Amounts, people, room.
     Capacity,
-    /// Rules.
     Policy,
 }
 
@@ -89,10 +83,8 @@ pub struct Source {
     /// The authority claimed: a level of policy's order, or a title such as `CFO`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<String>,
-    /// Of which turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_index: Option<u64>,
-    /// Of which event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_index: Option<u64>,
 }
@@ -144,18 +136,15 @@ pub enum Cause {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum Standing {
-    /// Current.
     Valid,
     /// Replaced, overruled or withdrawn.
     Superseded {
         /// By which fact; none where nothing came in its place.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<FactUid>,
-        /// Why.
         cause: Cause,
         /// In words: cue, rule or the caller's own reason. Never the utterance.
         reason: String,
-        /// Since when.
         since: Timestamp,
     },
 }
@@ -177,9 +166,7 @@ pub struct Contest {
     pub cue: String,
     /// 0 to 100.
     pub confidence: u8,
-    /// In words.
     pub reason: String,
-    /// Since when.
     pub since: Timestamp,
 }
 
@@ -188,7 +175,6 @@ pub struct Contest {
 pub struct Review {
     /// The facts it was derived from that no longer stand.
     pub bases: Vec<FactUid>,
-    /// Since when.
     pub since: Timestamp,
 }
 
@@ -197,22 +183,18 @@ pub struct Review {
 pub struct Change {
     /// What: `superseded`, `contested`, `needs_review`, `restored`, `deleted`, …
     pub what: String,
-    /// Why.
     pub reason: String,
     /// When, in the space's own time.
     pub at: Timestamp,
 }
 
 impl Change {
-    /// It stopped standing.
     pub const SUPERSEDED: &'static str = "superseded";
     /// Something probable speaks against it.
     pub const CONTESTED: &'static str = "contested";
     /// What it was derived from no longer stands.
     pub const NEEDS_REVIEW: &'static str = "needs_review";
-    /// It stands again.
     pub const RESTORED: &'static str = "restored";
-    /// Its value went.
     pub const DELETED: &'static str = "deleted";
     /// What contested it, or asked for review, no longer does.
     pub const SETTLED: &'static str = "settled";
@@ -223,9 +205,7 @@ impl Change {
 /// A value that this fact, or one before it in the chain, replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Former {
-    /// Whose value.
     pub uid: FactUid,
-    /// Its text.
     pub text: String,
 }
 
@@ -247,7 +227,6 @@ pub struct Fact {
     /// The writer's label. Repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<FactLabel>,
-    /// The semantic key.
     pub key: String,
     /// The content. `Null` after it was deleted.
     pub value: Value,
@@ -260,7 +239,6 @@ pub struct Fact {
     pub at: Timestamp,
     /// When this server learned of it (transaction time).
     pub recorded_at: Timestamp,
-    /// Its reach.
     pub scope: FactScope,
     /// Which task, session or scenario.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -291,7 +269,6 @@ pub struct Fact {
     /// The reading it was made from, if an utterance made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading_id: Option<ReadingId>,
-    /// How it stands.
     #[serde(flatten)]
     pub standing: Standing,
     /// Probable supersessions that nobody has settled.

@@ -27,7 +27,6 @@ pub struct Writer {
 /// A dependency as a writer names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedDependency {
-    /// The fact.
     pub pointer: Pointer,
     /// In which space, if not in this one.
     pub space: Option<SpaceId>,
@@ -36,11 +35,8 @@ pub struct NamedDependency {
 /// A fact to write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewFact {
-    /// The writer's label.
     pub label: Option<FactLabel>,
-    /// The semantic key.
     pub key: String,
-    /// The content.
     pub value: Value,
     /// Where it comes from.
     pub source: Source,
@@ -62,7 +58,6 @@ pub struct NewFact {
     pub restricted_to: Vec<String>,
     /// The fact it replaces.
     pub supersedes: Option<Pointer>,
-    /// Why it does.
     pub reason: Option<String>,
     /// What it was derived from.
     pub depends_on: Vec<NamedDependency>,
@@ -77,7 +72,6 @@ pub enum SpaceAction {
     Describe {
         /// Whose memory; a user's if not said. Fixed from then on.
         partition: Option<Partition>,
-        /// Wider partitions.
         wider: Vec<SpaceId>,
         /// Who may see it.
         access: Access,
@@ -92,42 +86,32 @@ pub enum SpaceAction {
     Observe(Reading),
     /// Put a superseded or contested fact back into force.
     Restore {
-        /// Which.
         uid: FactUid,
-        /// Why.
         reason: String,
     },
     /// Delete a fact: its value goes, its place in the chain stays.
     Delete {
-        /// Which.
         uid: FactUid,
-        /// Why.
         reason: String,
     },
     /// Set a signal of the environment. An older one than the present one is kept out.
     SetSignal(Signal),
-    /// Remove a signal.
     RemoveSignal(String),
     /// Set an item of the working set.
     SetItem(WorkingItem),
-    /// Remove an item.
     RemoveItem(String),
     /// Close a task or session: promote what is reusable, drop the rest, end its scope.
     CloseTask {
-        /// Which.
         task_id: String,
         /// Keys of items to promote, beside those that say so themselves.
         promote: Vec<String>,
     },
     /// Keep a pack that was assembled.
     SavePack {
-        /// For whom.
         viewer: Viewer,
-        /// As of when.
         as_of: Timestamp,
         /// Wider spaces that it was assembled from.
         wider: Vec<SpaceId>,
-        /// The pack.
         pack: Box<ContextPack>,
     },
     /// Erase the space and everything in it.
@@ -137,11 +121,8 @@ pub enum SpaceAction {
 /// An operation on a space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpaceOperation {
-    /// Which space.
     pub space_id: SpaceId,
-    /// Who asks.
     pub writer: Writer,
-    /// What.
     pub action: SpaceAction,
 }
 
@@ -150,7 +131,6 @@ pub struct SpaceOperation {
 pub struct WriterStanding {
     /// Maturity; junior if unknown.
     pub maturity: Maturity,
-    /// Roles held.
     pub roles: Vec<String>,
     /// Whether the principal is a person.
     pub is_person: bool,
@@ -161,7 +141,6 @@ pub struct WriterStanding {
 pub struct Effects {
     /// Facts put out of force.
     pub superseded: Vec<FactUid>,
-    /// Facts contested.
     pub contested: Vec<FactUid>,
     /// Facts that need review now.
     pub needs_review: Vec<FactUid>,
@@ -190,19 +169,15 @@ pub enum SpaceAnswer {
     Facts {
         /// Those written, restored or deleted, as they stand now, in the order of the request.
         facts: Vec<Fact>,
-        /// What else changed.
         effects: Effects,
     },
-    /// To an observation.
     Observed {
         /// What it was read as.
         reading: Reading,
-        /// What it changed.
         effects: Effects,
         /// The facts it made.
         facts: Vec<Fact>,
     },
-    /// To a signal.
     Signal {
         /// The one in force.
         signal: Signal,
@@ -211,7 +186,6 @@ pub enum SpaceAnswer {
     },
     /// To a working item.
     Item {
-        /// The item.
         item: WorkingItem,
     },
     /// To a closed task.
@@ -220,7 +194,6 @@ pub enum SpaceAnswer {
         promoted: Vec<String>,
         /// Keys of items that were dropped.
         dropped: Vec<String>,
-        /// What changed.
         effects: Effects,
     },
     /// To a saved pack.
@@ -228,7 +201,6 @@ pub enum SpaceAnswer {
         /// The pack as it is kept.
         pack: Box<SavedPack>,
     },
-    /// Done.
     Done,
 }
 
@@ -241,7 +213,6 @@ pub struct SpaceNeeds {
     ///
     /// [`Standing::Superseded`]: super::fact::Standing::Superseded
     pub named: Vec<Pointer>,
-    /// A saved pack.
     pub pack: Option<PackId>,
     /// Wider spaces whose facts are named: looked at, not locked.
     pub wider: Vec<(SpaceId, Pointer)>,

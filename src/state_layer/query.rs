@@ -7,7 +7,6 @@ use crate::domain::query::Position;
 pub struct FactQuery {
     /// Those that no longer stand too.
     pub include_invalid: bool,
-    /// With this key.
     pub key: Option<String>,
     /// Where the page begins.
     pub after: Option<Position>,

@@ -7,7 +7,6 @@ use crate::domain::id::{FactUid, SpaceId};
 /// Why an operation was refused. Never carries a fact's value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "space_code", rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each variant's sentence is its documentation")]
 pub enum SpaceRefusal {
     #[error("there is no such fact in this space")]
     FactNotFound,

@@ -22,17 +22,9 @@ pub enum Partition {
         owner_id: Option<String>,
     },
     /// What agents with one capability learned in one organisation.
-    Capability {
-        /// The organisation.
-        organization: String,
-        /// The capability.
-        capability: String,
-    },
+    Capability { organization: String, capability: String },
     /// Knowledge of an organisation, with its access rules.
-    Organization {
-        /// The organisation.
-        organization: String,
-    },
+    Organization { organization: String },
 }
 
 impl Partition {
@@ -55,10 +47,7 @@ pub enum Access {
     #[default]
     Open,
     /// Viewers that match one of these: a user id, a role, a title, a department.
-    List {
-        /// The list.
-        allow: Vec<String>,
-    },
+    List { allow: Vec<String> },
     /// A service that policy names decides at query time; no answer in time is a no.
     Callback {
         /// Its name in policy.
@@ -77,10 +66,8 @@ pub struct Identity {
     /// A level of policy's order, or a title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<String>,
-    /// The department.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub department: Option<String>,
-    /// The organisation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization: Option<String>,
     /// How the person likes to be talked to.
@@ -94,9 +81,7 @@ pub struct Identity {
 /// Layer 4: a signal from outside.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Signal {
-    /// Its name.
     pub key: String,
-    /// Its content.
     pub value: Value,
     /// When it was observed.
     pub observed_at: Timestamp,
@@ -111,11 +96,9 @@ pub struct Signal {
 /// Layer 3: scratch of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkingItem {
-    /// Its name.
     pub key: String,
     /// `context`, `objective`, `artifact`, `question`, …
     pub item_type: String,
-    /// Its content.
     pub content: Value,
     /// What to show first; higher is earlier.
     pub priority: i32,
@@ -127,7 +110,6 @@ pub struct WorkingItem {
     pub promote_as: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
@@ -135,7 +117,6 @@ pub struct WorkingItem {
 /// What is known of a space beside its records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpaceRecord {
-    /// Its id.
     pub space_id: SpaceId,
     /// Whose memory it is.
     #[serde(flatten)]
@@ -146,7 +127,6 @@ pub struct SpaceRecord {
     /// Who may see it.
     #[serde(flatten)]
     pub access: Access,
-    /// Who is served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
     /// The time of its newest statement: what is stated before it is late, and is folded in where it belongs.
@@ -186,17 +166,13 @@ pub struct Touched {
     /// Those of them whose value was deleted just now. What is deleted already is not deleted again: the entry that says
     /// so stays.
     pub forgotten_facts: BTreeSet<FactUid>,
-    /// Readings.
     pub readings: BTreeSet<ReadingId>,
     /// Those of them that were forgotten.
     pub forgotten_readings: BTreeSet<ReadingId>,
-    /// Rulings.
     pub rulings: BTreeSet<RulingId>,
-    /// Signals, by key.
     pub signals: BTreeSet<String>,
     /// Working items, by key.
     pub items: BTreeSet<String>,
-    /// Packs.
     pub packs: BTreeSet<PackId>,
     /// Everything is to be erased.
     pub erased: bool,
@@ -210,13 +186,9 @@ pub struct Touched {
 pub struct Space {
     /// Its record; none before the first write.
     pub record: Option<SpaceRecord>,
-    /// Facts by uid.
     pub facts: BTreeMap<FactUid, Fact>,
-    /// Readings.
     pub readings: BTreeMap<ReadingId, Reading>,
-    /// Rulings.
     pub rulings: BTreeMap<RulingId, Ruling>,
-    /// Signals by key.
     pub signals: BTreeMap<String, Signal>,
     /// Working items by key.
     pub items: BTreeMap<String, WorkingItem>,

@@ -12,28 +12,17 @@ use crate::domain::time::Timestamp;
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
     /// Put back into force; whatever contested or replaced it steps back.
-    Restored {
-        /// Which.
-        uid: FactUid,
-    },
+    Restored { uid: FactUid },
     /// Deleted: its value is gone.
-    Deleted {
-        /// Which.
-        uid: FactUid,
-    },
+    Deleted { uid: FactUid },
     /// A task or session has ended, and what was stated for it alone.
-    ScopeEnded {
-        /// Which scope.
-        scope_id: String,
-    },
+    ScopeEnded { scope_id: String },
 }
 
 /// A ruling: a decision about facts that is not itself a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ruling {
-    /// Its id.
     pub ruling_id: RulingId,
-    /// What was decided.
     #[serde(flatten)]
     pub verdict: Verdict,
     /// Why, in the words of whoever decided.
@@ -57,7 +46,6 @@ pub enum Statement {
 }
 
 impl Statement {
-    /// Its own time.
     #[must_use]
     pub fn at(&self) -> Timestamp {
         match self {

@@ -26,5 +26,4 @@ pub trait AliveStore: Send + Sync {
 
 /// The row in which servers vouch for the time. It stands among the leases and is none: nobody takes it by this name.
 pub(crate) const CLOCK: &str = "clock";
-/// Who holds it.
 pub(crate) const SERVERS: &str = "servers";

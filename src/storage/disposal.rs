@@ -39,7 +39,6 @@ pub fn count_kinds(counts: &Counts) -> BTreeMap<String, u64> {
 pub struct Disposal {
     /// Entries whose payloads go, with their salts and what they are searched by. Headers and hashes stay.
     pub payloads: Vec<ErasedRange>,
-    /// Context records.
     pub contexts: Vec<ContextId>,
     /// Pending items, with their prompts and nonces.
     pub items: Vec<ItemId>,
@@ -54,7 +53,6 @@ pub struct Disposal {
     pub messages: Vec<Digest>,
     /// Messages of which only the dedupe key stays, until when.
     pub tombstones: Vec<(Digest, Timestamp)>,
-    /// Idempotency rows.
     pub claims: Vec<Digest>,
     /// Principals, with their aliases and roles.
     pub principals: Vec<PrincipalId>,
@@ -100,12 +98,7 @@ pub(in crate::storage) fn spent_names(
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(in crate::storage) enum StoredMessage {
-    /// What is left.
-    Erased {
-        /// The dedupe key.
-        erased: Digest,
-    },
-    /// The record.
+    Erased { erased: Digest },
     Kept(Box<MessageRecord>),
 }
 
@@ -232,7 +225,6 @@ impl Disposing {
         self.now
     }
 
-    /// The locked streams.
     pub fn locked(&self) -> impl Iterator<Item = &StreamKey> {
         self.locked.iter()
     }

@@ -16,7 +16,6 @@ pub enum StorageError {
     /// A row cannot be what it says: the database was changed by other hands or by another version.
     #[error("inconsistent {table} row: {what}")]
     Inconsistent {
-        /// Which table.
         table: &'static str,
         /// What is impossible about it.
         what: String,

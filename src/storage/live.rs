@@ -15,7 +15,6 @@ use crate::evidence::entry::StreamHead;
 
 /// A table of current state that follows from the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "each variant is the table of that name")]
 pub enum LiveTable {
     Conversations,
     Contexts,
@@ -32,7 +31,6 @@ pub enum LiveTable {
 }
 
 impl LiveTable {
-    /// The table's name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -82,7 +80,6 @@ impl LiveTable {
 /// A row, as it is stored or as it should be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveRow {
-    /// Its table.
     pub table: LiveTable,
     /// Its key after the tenant; in `space_records` the kind, a slash and the record's own id.
     pub id: String,

@@ -40,17 +40,12 @@ pub trait LoggedStore: Send + Sync {
 /// the payload is erased, they go with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filed<T> {
-    /// When it happened.
     pub at: Timestamp,
-    /// The conversation.
     pub conversation_id: Option<T>,
-    /// The context.
     pub context_id: Option<T>,
-    /// The command.
     pub command_id: Option<T>,
     /// The caller's correlation id.
     pub correlation_id: Option<T>,
-    /// The fact space.
     pub space_id: Option<T>,
     /// The fact, or the reading that one was made of.
     pub fact_uid: Option<T>,
@@ -73,7 +68,6 @@ impl<'a> Filed<&'a str> {
 }
 
 impl Filed<String> {
-    /// The same, borrowed.
     #[must_use]
     pub fn as_str(&self) -> Filed<&str> {
         Filed {
@@ -91,7 +85,6 @@ impl Filed<String> {
 /// What a stream is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamName {
-    /// The stream.
     pub stream_id: StreamId,
     /// Its kind, or `erased`.
     pub kind: String,

@@ -66,7 +66,6 @@ impl Misplaced {
 pub struct Mending {
     /// The size of the tree.
     pub size: u64,
-    /// Its root.
     pub root: Digest,
     /// Tiles as they follow from the leaves.
     pub tiles: Vec<Tile>,

@@ -103,13 +103,11 @@ pub trait Store:
     async fn create_tenant(&self, tenant: &Tenant) -> Result<(), StorageError>;
     /// Every tenant, by id.
     async fn tenants(&self) -> Result<Vec<Tenant>, StorageError>;
-    /// One tenant.
     async fn tenant(&self, tenant_id: &TenantId) -> Result<Option<Tenant>, StorageError>;
     /// Enables or disables a tenant; `false` if there is none.
     async fn set_tenant_enabled(&self, tenant_id: &TenantId, enabled: bool) -> Result<bool, StorageError>;
     /// Attaches a tenant to a pack by name, or to none; `false` if there is no such tenant.
     async fn set_tenant_policy(&self, tenant_id: &TenantId, pack: Option<&str>) -> Result<bool, StorageError>;
-    /// Creates a key.
     async fn create_key(&self, key: &ApiKey) -> Result<(), StorageError>;
     /// The keys of a tenant, oldest first.
     async fn keys(&self, tenant_id: &TenantId) -> Result<Vec<ApiKey>, StorageError>;
@@ -144,17 +142,13 @@ pub trait Store:
 
     // Reads. None of them decides anything; expiry is judged by the caller against its clock.
 
-    /// A context record.
     async fn context(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<ContextRecord>, StorageError>;
     /// Context records, newest first.
     async fn contexts(&self, tenant_id: &TenantId, query: &ContextQuery) -> Result<Page<ContextRecord>, StorageError>;
-    /// A pending item.
     async fn item(&self, tenant_id: &TenantId, id: &ItemId) -> Result<Option<PendingItem>, StorageError>;
     /// The items of a context, oldest first.
     async fn items_of(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Vec<PendingItem>, StorageError>;
-    /// Approvals, newest first.
     async fn approvals(&self, tenant_id: &TenantId, query: &ApprovalQuery) -> Result<Page<PendingItem>, StorageError>;
-    /// A command.
     async fn command(&self, tenant_id: &TenantId, id: &CommandId) -> Result<Option<CommandRecord>, StorageError>;
     /// Commands that were bound and not reported on, the one first that has waited longest.
     async fn unreported(
@@ -166,17 +160,13 @@ pub trait Store:
     async fn last_command(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<CommandRecord>, StorageError>;
     /// Messages by their dedupe keys, in no particular order.
     async fn messages(&self, tenant_id: &TenantId, keys: &[Digest]) -> Result<Vec<MessageRecord>, StorageError>;
-    /// One principal.
     async fn principal(&self, tenant_id: &TenantId, id: &str) -> Result<Option<Principal>, StorageError>;
-    /// Principals, by id.
     async fn principals(&self, tenant_id: &TenantId, query: &PrincipalQuery) -> Result<Page<Principal>, StorageError>;
     /// Principals with one of these keys, at most one more than [`MAX_KIN`].
     async fn kin(&self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError>;
-    /// A context frame.
     async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError>;
     /// Log entries, oldest first.
     async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError>;
-    /// One log entry.
     async fn entry(&self, tenant_id: &TenantId, id: &ArtifactId) -> Result<Option<LogEntry>, StorageError>;
 
     // Fact spaces.

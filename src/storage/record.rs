@@ -18,7 +18,6 @@ use crate::storage::StorageError;
 /// One customer of this server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenant {
-    /// Its id.
     pub tenant_id: TenantId,
     /// Where it runs: `production`, `staging`, …; policy selects by it and evidence carries it.
     pub environment: String,
@@ -47,9 +46,7 @@ impl Tenant {
 /// An API key. Only its digest is kept: 256 random bits need no salt and no slow hash (ASVS 6.5.2).
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Its public name.
     pub key_id: KeyId,
-    /// Whose.
     pub tenant_id: TenantId,
     /// Digest of the secret.
     pub digest: Digest,

@@ -12,7 +12,6 @@ use crate::domain::time::Timestamp;
 /// A record whose time is at or before a cut-off. Found without a lock: whether it may go is decided under it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aged {
-    /// Its time.
     pub at: Timestamp,
     /// Its id within its kind and place: of a payload the sequence number, of a row of a fact space its kind and id.
     pub id: String,
@@ -26,7 +25,6 @@ pub struct Aged {
 /// What is asked for by its age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgedQuery {
-    /// Which records.
     pub kind: RecordKind,
     /// Those whose time is at or before this.
     pub cutoff: Timestamp,
@@ -41,18 +39,14 @@ pub struct AgedQuery {
 /// A context with what goes with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WholeContext {
-    /// The record.
     pub context: ContextRecord,
-    /// Its questions.
     pub items: Vec<PendingItem>,
-    /// Its commands.
     pub commands: Vec<CommandId>,
 }
 
 /// A frame, and where it was captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedFrame {
-    /// Which frame.
     pub frame_id: ContextFrameId,
     /// Whether its context is open.
     pub is_open: bool,

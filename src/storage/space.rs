@@ -15,7 +15,6 @@ use crate::state_layer::space::{Signal, Space, SpaceRecord, WorkingItem};
 pub enum SpaceRowKind {
     /// The space's own record.
     Space,
-    /// A fact.
     Fact,
     /// What an utterance was read as.
     Reading,
@@ -25,12 +24,10 @@ pub enum SpaceRowKind {
     Signal,
     /// An item of the working set.
     Item,
-    /// A saved pack.
     Pack,
 }
 
 impl SpaceRowKind {
-    /// Every kind.
     pub const ALL: [Self; 7] =
         [Self::Space, Self::Fact, Self::Reading, Self::Ruling, Self::Signal, Self::Item, Self::Pack];
 
@@ -57,7 +54,6 @@ impl SpaceRowKind {
 
 /// A row of a fact space.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "each variant's type is its documentation")]
 pub enum SpaceRow {
     Space(SpaceRecord),
     Fact(Fact),
@@ -69,7 +65,6 @@ pub enum SpaceRow {
 }
 
 impl SpaceRow {
-    /// What it is.
     #[must_use]
     pub fn kind(&self) -> SpaceRowKind {
         match self {
@@ -97,7 +92,6 @@ impl SpaceRow {
         }
     }
 
-    /// Its own time.
     #[must_use]
     pub fn at(&self) -> Timestamp {
         match self {

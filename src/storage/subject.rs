@@ -16,7 +16,6 @@ pub(in crate::storage) const ERASURE_KEY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// A table that may name somebody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "each is the table of that name")]
 pub enum Table {
     Streams,
     Contexts,
@@ -73,7 +72,6 @@ pub type Place = [String; 3];
 /// A record that may name somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Where it stands.
     pub place: Place,
     /// Its conversation, where the table has that.
     pub conversation_id: Option<String>,
@@ -97,13 +95,10 @@ pub struct Searched {
 /// A subject erasure as it is kept. Nothing in it tells about whom it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ErasureRow {
-    /// Its id.
     pub erasure_id: ErasureId,
     /// Keyed digest of the `Idempotency-Key` that it was asked with.
     pub request: Option<Digest>,
-    /// When it began.
     pub started_at: Timestamp,
-    /// When it ended.
     pub finished_at: Option<Timestamp>,
     /// What there is to say of it, as JSON.
     pub body: String,
@@ -115,7 +110,6 @@ pub struct ErasureRow {
 pub enum Held {
     /// Everything about a principal.
     Principal,
-    /// A conversation.
     Conversation,
 }
 
@@ -139,7 +133,6 @@ impl Held {
 /// A legal hold. It names whom or what it holds, because it must.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HoldRow {
-    /// Its id.
     pub hold_id: HoldId,
     /// What kind of thing it holds.
     pub kind: Held,
@@ -156,7 +149,6 @@ pub struct HoldRow {
 pub struct HoldTerms {
     /// The credential that placed it.
     pub key_id: KeyId,
-    /// In whose name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placed_by: Option<PrincipalId>,
     /// Why: a reference to the matter.
@@ -171,7 +163,6 @@ pub struct HoldTerms {
 pub enum Kept {
     /// An erasure in its new form.
     Erasure(ErasureRow),
-    /// A new hold.
     Hold(HoldRow),
     /// A hold that is lifted.
     NoHold(HoldId),
@@ -203,7 +194,6 @@ pub trait SubjectStore: Send + Sync {
     /// Whoever has acted in a conversation, as its contexts and what is left of its log say.
     async fn actors_in(&self, tenant_id: &TenantId, id: &ConversationId) -> Result<Vec<String>, StorageError>;
 
-    /// An erasure.
     async fn erasure(&self, tenant_id: &TenantId, id: &ErasureId) -> Result<Option<ErasureRow>, StorageError>;
 
     /// The erasure that was asked for with this key.
@@ -229,7 +219,6 @@ pub trait SubjectStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<HoldRow>, StorageError>;
 
-    /// One hold.
     async fn hold(&self, tenant_id: &TenantId, id: &HoldId) -> Result<Option<HoldRow>, StorageError>;
 }
 
@@ -243,10 +232,8 @@ pub(in crate::storage) struct Terms {
     pub(in crate::storage) order: &'static str,
     /// The place that was given, as it compares to the key.
     pub(in crate::storage) after: &'static str,
-    /// Conversation, actor, context.
     pub(in crate::storage) of: [&'static str; 3],
     pub(in crate::storage) body: &'static str,
-    /// What is searched.
     pub(in crate::storage) text: &'static str,
 }
 

@@ -31,9 +31,7 @@ pub enum Locking {
 /// What one operation wants locked and loaded.
 #[derive(Debug, Clone)]
 pub struct Want {
-    /// Whose.
     pub tenant_id: TenantId,
-    /// What.
     pub needs: Needs,
     /// The idempotency row to look for.
     pub claim: Option<Digest>,
@@ -56,13 +54,10 @@ impl Want {
 /// What of one fact space is loaded.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SpaceWant {
-    /// Whose.
     pub tenant_id: TenantId,
-    /// Which.
     pub space_id: SpaceId,
     /// Its record, and all that is in force: valid facts, signals, working items.
     pub live: bool,
-    /// Everything but packs.
     pub whole: bool,
     /// Facts named by uid, label or key, in force or not.
     pub named: Vec<String>,
@@ -70,7 +65,6 @@ pub struct SpaceWant {
 
 /// A row as the domain knows it.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "each variant's type is its documentation")]
 #[expect(clippy::large_enum_variant, reason = "rows are moved into the world one by one and never kept in bulk")]
 pub enum Row {
     Conversation(ConversationId, Conversation),
@@ -98,7 +92,6 @@ pub struct Loaded {
     /// Rows: open contexts and open items of each locked conversation, the item asked last there, and all that was
     /// named; with an item its context, with a context its actor. A row may come twice.
     pub rows: Vec<(TenantId, Row)>,
-    /// Idempotency rows.
     pub claims: Vec<(TenantId, Digest, StoredClaim)>,
     /// Names of commands that were bound and erased since.
     pub spent_names: Vec<(TenantId, Digest)>,
@@ -126,7 +119,6 @@ pub struct Writes {
     /// Rows that this transaction took away and that come back without a name. One stays away if what stands in the
     /// place of the name is taken.
     pub rewritten: Vec<(TenantId, Row)>,
-    /// Idempotency rows.
     pub claims: Vec<(TenantId, Digest, StoredClaim)>,
     /// Fact spaces to erase, before anything is written to them.
     pub erased_spaces: Vec<(TenantId, SpaceId)>,

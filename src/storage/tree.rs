@@ -12,9 +12,7 @@ use crate::evidence::tree::{Tile, TileId};
 /// How far a tree has grown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeHead {
-    /// Its leaves.
     pub size: u64,
-    /// Its root.
     pub root: Digest,
     /// Of how many leaves a checkpoint was signed last; 0 if none was.
     pub signed: u64,
@@ -23,9 +21,7 @@ pub struct TreeHead {
 /// An entry that is not in the tree yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its chain.
     pub stream_id: StreamId,
-    /// Its place there.
     pub seq: u64,
     /// Its hash: the leaf.
     pub entry_hash: Digest,
@@ -34,11 +30,9 @@ pub struct Waiting {
 /// Where the entries of a tenant are, counted at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
-    /// All entries.
     pub entries: u64,
     /// The leaves of the tree.
     pub leaves: u64,
-    /// Entries that wait.
     pub waiting: u64,
 }
 
@@ -47,9 +41,7 @@ pub struct Placed {
 pub struct Growth {
     /// The size that the leaves come after.
     pub from: u64,
-    /// The size afterwards.
     pub size: u64,
-    /// The root afterwards.
     pub root: Digest,
     /// The tiles that are new or wider.
     pub tiles: Vec<Tile>,
@@ -91,6 +83,5 @@ pub trait TreeStore: Send + Sync {
     async fn placed(&self, tenant_id: &TenantId) -> Result<Placed, StorageError>;
     /// Keeps a checkpoint. One of the same size that is there already stays as it is.
     async fn keep_checkpoint(&self, tenant_id: &TenantId, checkpoint: &StoredCheckpoint) -> Result<(), StorageError>;
-    /// The newest checkpoint.
     async fn checkpoint(&self, tenant_id: &TenantId) -> Result<Option<StoredCheckpoint>, StorageError>;
 }

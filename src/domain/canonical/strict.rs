@@ -142,9 +142,7 @@ pub enum Json<'a> {
     Bool(bool),
     /// A number that every reader agrees on.
     Number(Number),
-    /// A text.
     Text(Text<'a>),
-    /// A list.
     Array(Vec<Self>),
     /// An object's members, in the order of their names and each once.
     Object(Vec<(Text<'a>, Self)>),

@@ -22,7 +22,6 @@ use crate::domain::world::World;
 pub struct Interpretation {
     /// How its words were read.
     pub reading: Reading,
-    /// What it means.
     pub verdict: Verdict,
     /// The option chosen, counted from 1; with [`VerdictCode::Selected`].
     pub option: Option<u32>,

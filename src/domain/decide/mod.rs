@@ -40,7 +40,6 @@ pub use resulting::result_copy;
 /// The rules in force for one tenant.
 #[derive(Debug)]
 pub struct Rules<'a> {
-    /// The tenant's packs.
     pub policy: PolicyView<'a>,
     /// What reads as a yes or a no there.
     pub lexicon: &'a Lexicon,

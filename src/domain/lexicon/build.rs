@@ -19,7 +19,6 @@ pub enum LexiconError {
     /// An entry of which nothing is left to compare.
     #[error("lexicon {locale}: {entry:?} has neither a word nor an emoji")]
     EmptyEntry {
-        /// The file's locale.
         locale: String,
         /// The entry as written.
         entry: String,
@@ -27,7 +26,6 @@ pub enum LexiconError {
     /// An entry longer than any text that is read as an answer.
     #[error("lexicon {locale}: {entry:?} is longer than {MAX_ANSWER_CHARS} characters")]
     LongEntry {
-        /// The file's locale.
         locale: String,
         /// The entry as written.
         entry: String,
@@ -37,7 +35,6 @@ pub enum LexiconError {
         "lexicon {locale}: {entry:?} is a question, quoted, struck through, negated, left open or has hidden characters"
     )]
     NoAnswer {
-        /// The file's locale.
         locale: String,
         /// The entry as written.
         entry: String,
@@ -60,7 +57,6 @@ pub enum LexiconError {
     /// An affirmative entry that contains a negation or a negative entry.
     #[error("lexicon {locale}: affirmative {entry:?} contains {negation:?}, which says no")]
     NegatedAffirmative {
-        /// The file's locale.
         locale: String,
         /// The affirmative entry as written.
         entry: String,
@@ -70,7 +66,6 @@ pub enum LexiconError {
     /// An affirmative entry that contains one of its own file's qualifiers.
     #[error("lexicon {locale}: affirmative {entry:?} contains the qualifier {qualifier:?}")]
     QualifiedEntry {
-        /// The file's locale.
         locale: String,
         /// The affirmative entry as written.
         entry: String,
@@ -80,7 +75,6 @@ pub enum LexiconError {
     /// A file that lists a word both as an answer and as an ordinary word.
     #[error("lexicon {locale}: {entry:?} is an answer and also one of `other_words`")]
     OtherWord {
-        /// The file's locale.
         locale: String,
         /// The entry as written.
         entry: String,

@@ -76,9 +76,7 @@ pub struct LexiconFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LexiconVersion {
-    /// The file's locale.
     pub locale: String,
-    /// The file's version.
     pub version: String,
 }
 
@@ -114,7 +112,6 @@ pub enum Reading {
         /// Version of that file.
         version: String,
     },
-    /// Not an answer.
     Other,
 }
 

@@ -7,7 +7,6 @@ use crate::domain::id::{AttemptId, CommandId, ContextId, IdempotencyKey, ItemId,
 /// How a pending item is named before it is known which conversation it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ItemRef {
-    /// By its id.
     Id(ItemId),
     /// By a button's nonce.
     Nonce(Digest),
@@ -40,6 +39,5 @@ pub struct Needs {
     pub attempt: Option<AttemptId>,
     /// Messages to load, by dedupe key.
     pub messages: Vec<Digest>,
-    /// Principals to load.
     pub principals: Vec<PrincipalId>,
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// The order is the order of strictness: `S0 < S1 < S2 < S3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SafetyClass {
-    /// Reads only.
     S0,
     /// Changes something that can be changed back.
     S1,

@@ -33,7 +33,6 @@ impl ImmaterialFields {
         self.0.is_empty()
     }
 
-    /// The paths.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

@@ -31,13 +31,10 @@ pub struct PolicyRef {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
-    /// Everyday rules.
     Basic,
-    /// Stricter rules.
     Strong,
     /// Rules for operator workflows.
     Operational,
-    /// Anything else.
     Custom,
 }
 
@@ -48,13 +45,11 @@ pub enum Profile {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Selector {
-    /// Tenant id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// Environment name, for instance `production`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
-    /// Command name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Command group, as the pack for the tenant and environment gives it.
@@ -114,13 +109,10 @@ pub struct ClassRules {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassTable {
-    /// Reads only.
     #[serde(rename = "S0")]
     pub s0: ClassRules,
-    /// Safe changes.
     #[serde(rename = "S1")]
     pub s1: ClassRules,
-    /// Destructive changes.
     #[serde(rename = "S2")]
     pub s2: ClassRules,
     /// High impact, and every name that is not listed.
@@ -145,12 +137,10 @@ impl ClassTable {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandEntry {
-    /// Command name.
     pub name: String,
     /// Group, for selectors and reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Safety class.
     pub class: SafetyClass,
     /// Fields of the target that may change between the question and the command, as dotted paths. Every other field is
     /// material: it goes into the fingerprint.
@@ -178,7 +168,6 @@ pub struct PolicyPack {
     pub pack_id: String,
     /// Version (`SemVer`).
     pub version: String,
-    /// Governance profile.
     pub profile: Profile,
     /// What it is for, in a sentence or two.
     pub description: String,
@@ -186,11 +175,8 @@ pub struct PolicyPack {
     pub selectors: Vec<Selector>,
     /// Life of a context.
     pub context: ContextRules,
-    /// Windows of confirmations.
     pub confirmation: ConfirmationTimes,
-    /// Windows of approvals.
     pub approval: ApprovalTimes,
-    /// Windows of disambiguations.
     pub disambiguation: DisambiguationTimes,
     /// What each safety class demands.
     pub classes: ClassTable,
@@ -260,7 +246,6 @@ impl LoadedPack {
         self.document.as_deref()
     }
 
-    /// The rules.
     #[must_use]
     pub fn pack(&self) -> &PolicyPack {
         &self.pack

@@ -17,9 +17,7 @@ use super::{CommandRules, PolicyError, SafetyClass, SlotRefusal};
 /// Whose rules are asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PolicyScope {
-    /// Tenant id.
     pub tenant_id: String,
-    /// Environment name.
     pub environment: String,
     /// The pack that the tenant is attached to by name, if any.
     pub attached_pack: Option<String>,

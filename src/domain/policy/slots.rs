@@ -82,11 +82,8 @@ impl SlotRules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShapeType {
-    /// A string.
     String,
-    /// An object.
     Object,
-    /// Any JSON value.
     Any,
 }
 
@@ -94,7 +91,6 @@ pub enum ShapeType {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlotShape {
-    /// The JSON type.
     #[serde(rename = "type")]
     pub kind: ShapeType,
     /// Longest value, in bytes of its compact JSON text.

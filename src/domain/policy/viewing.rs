@@ -13,13 +13,11 @@ pub(super) const EXTENSIONS: &str = "extensions";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RedactionMethod {
-    /// As it is.
     None,
     /// Only the last four characters.
     Mask,
     /// A keyed digest: two values can be told apart and not read.
     Digest,
-    /// Not at all.
     Hide,
 }
 
@@ -42,7 +40,6 @@ impl RedactionRules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DetailLevel {
-    /// Nothing.
     None,
     /// Status and time left.
     Summary,

@@ -10,17 +10,13 @@ use crate::domain::id::{
 /// What events have changed, so that storage writes those rows and no others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// Conversations.
     pub conversations: BTreeSet<ConversationId>,
-    /// Context records.
     pub contexts: BTreeSet<ContextId>,
-    /// Pending items.
     pub items: BTreeSet<ItemId>,
     /// Pending items among them that were not there before.
     pub new_items: BTreeSet<ItemId>,
     /// Messages that have become prompts, with the items that they asked.
     pub prompts: BTreeMap<MessageId, ItemId>,
-    /// Commands.
     pub commands: BTreeSet<CommandId>,
     /// Commands among them that were not there before.
     pub new_commands: BTreeSet<CommandId>,
@@ -28,7 +24,6 @@ pub struct Touched {
     pub attempts: BTreeSet<AttemptId>,
     /// Messages, by dedupe key. A message is never changed, so all of them are new.
     pub messages: BTreeSet<Digest>,
-    /// Principals.
     pub principals: BTreeSet<PrincipalId>,
     /// Frames. A frame is never changed, so all of them are new.
     pub frames: BTreeSet<ContextFrameId>,

@@ -19,7 +19,6 @@ pub(super) enum Anchor {
     Missing,
     /// A checkpoint came that is not the log's. That is a fault by itself, which the entries after it need not repeat.
     Refused,
-    /// The checkpoint.
     Held(Checkpoint),
 }
 

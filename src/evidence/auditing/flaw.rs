@@ -2,7 +2,6 @@
 
 /// What is wrong with a line of a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-#[expect(missing_docs, reason = "each variant's sentence is its documentation")]
 pub enum Flaw {
     #[error("the first line does not open a bundle of a known format")]
     NotABundle,
@@ -65,7 +64,6 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    /// The stable code.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {

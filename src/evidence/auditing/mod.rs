@@ -101,7 +101,6 @@ pub struct Auditor {
 }
 
 impl Auditor {
-    /// Begins a bundle.
     #[must_use]
     pub fn new(trusted: Trusted) -> Self {
         let report = BundleReport {
@@ -193,7 +192,6 @@ impl Auditor {
         matches!(self.known.anchor, Anchor::Missing)
     }
 
-    /// What was found.
     #[must_use]
     pub fn finish(mut self) -> BundleReport {
         self.line += 1;

@@ -38,12 +38,10 @@ pub enum Completeness {
 pub struct Found {
     /// The line, counted from 1; one past the last for what is missing at the end.
     pub line: u64,
-    /// What it is.
     #[serde(rename = "code", serialize_with = "code")]
     pub flaw: Flaw,
     /// The entry, where it is known.
     pub artifact_id: Option<String>,
-    /// The entry's chain.
     pub stream_id: Option<String>,
     /// The entry's place there.
     pub seq: Option<u64>,
@@ -63,7 +61,6 @@ pub struct BundleReport {
     pub tenant_id: String,
     /// The size of the checkpoint's tree.
     pub size: u64,
-    /// Entries.
     pub entries: u64,
     /// Of those, the ones that are shown to be in the checkpoint's tree.
     pub in_tree: u64,
@@ -75,11 +72,9 @@ pub struct BundleReport {
     pub erased: u64,
     /// Chains that entries belong to.
     pub streams: u64,
-    /// Context frames.
     pub frames: u64,
     /// Of those, the ones that are there as they were hashed and whose hash a proven entry names.
     pub frames_proven: u64,
-    /// Policy packs.
     pub policies: u64,
     /// Entries that were asked for and were not in the checkpoint yet.
     pub waiting: u64,

@@ -25,9 +25,7 @@ struct Edge {
 /// What became of a tree that was appended to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grown {
-    /// Its leaves.
     pub size: u64,
-    /// Its root.
     pub root: Digest,
     /// The tiles that are new or have grown, as they are now. All others are as they were.
     pub tiles: Vec<Tile>,
@@ -62,7 +60,6 @@ impl Growing {
         Ok(Self { size, edge: with_indices(edge, size), filled: Vec::new() })
     }
 
-    /// Its leaves.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
@@ -79,7 +76,6 @@ impl Growing {
         lower.unwrap_or_else(empty_root)
     }
 
-    /// Appends a record.
     pub fn push(&mut self, record: &Digest) {
         self.push_leaf(leaf_hash(record));
     }

@@ -61,7 +61,6 @@ impl Tile {
         self.hashes.iter().flat_map(Digest::as_bytes).copied().collect()
     }
 
-    /// Where it is.
     #[must_use]
     pub fn id(&self) -> TileId {
         self.id
@@ -90,7 +89,6 @@ impl Tile {
 pub struct TileSet(BTreeMap<TileId, Tile>);
 
 impl TileSet {
-    /// No tiles.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -131,7 +129,6 @@ impl Extend<Tile> for TileSet {
 /// A subtree of 2^level leaves that begins at a multiple of its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Subtree {
-    /// Its first leaf.
     pub(super) start: u64,
     /// The level of its root, 0 for a leaf.
     pub(super) level: u32,

@@ -133,7 +133,6 @@ async fn inclusion(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     Reply::ok(&call.app.service.inclusion(&call.caller, &id).await?)
 }
 
-/// Which older tree.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FromWire {

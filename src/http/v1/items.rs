@@ -76,7 +76,6 @@ pub(super) fn item_id(kind: ItemKind, text: &str) -> Result<ItemId, Problem> {
     ItemId::parse(text).filter(|id| id.kind() == kind).ok_or_else(|| Problem::not_found(kind.as_str()))
 }
 
-/// A changed item.
 pub(super) fn item_reply(done: Committed<Answer>) -> Result<Reply, Problem> {
     let Answer::Item { item, effective_deadline } = done.result else { return Err(unexpected()) };
     Ok(Reply::ok(&ItemWire::written(*item, effective_deadline))?.replayed(done.replayed))

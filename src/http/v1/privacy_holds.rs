@@ -22,7 +22,6 @@ const HOLDS: Endpoint = Endpoint::get("/v1/privacy/holds", &[Scope::PrivacyErase
 const LIFT: Endpoint = Endpoint::delete("/v1/privacy/holds/{hold_id}", &[Scope::PrivacyErase]);
 const LIST: &str = "holds";
 
-/// The longest reason.
 const MAX_REASON: usize = 256;
 
 /// The routes of this file.

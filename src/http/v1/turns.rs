@@ -25,7 +25,6 @@ const MAX_BUTTON_ID: usize = 1_024;
 /// The longest number, id or key in news about a person.
 const MAX_ALIAS: usize = 256;
 
-/// A message event.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MessageWire {

@@ -114,11 +114,8 @@ impl ContextWire {
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::enum_variant_names, reason = "the wire calls them so")]
 pub(crate) enum NamedId {
-    /// Of a confirmation.
     ConfirmationId(ItemId),
-    /// Of an approval.
     ApprovalId(ItemId),
-    /// Of a disambiguation.
     DisambiguationId(ItemId),
 }
 
@@ -155,7 +152,6 @@ impl AboutCommand {
     }
 }
 
-/// A pending item.
 #[derive(Debug, Serialize)]
 pub(crate) struct ItemWire {
     #[serde(flatten)]
@@ -321,7 +317,6 @@ struct ExecutionWire {
     replaced_attempt_ids: Vec<AttemptId>,
 }
 
-/// A bound command.
 #[derive(Debug, Serialize)]
 pub(crate) struct CommandWire {
     command_id: CommandId,

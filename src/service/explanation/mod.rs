@@ -46,7 +46,6 @@ pub enum Fate {
 /// The explanation of one command.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
-    /// The command.
     pub command_id: CommandId,
     /// Its name, where known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +58,6 @@ pub struct Explanation {
     /// The context it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<ContextId>,
-    /// One sentence.
     pub summary: String,
     /// What happened, in order.
     pub steps: Vec<Step>,
@@ -70,7 +68,6 @@ pub struct Explanation {
 /// An explanation with what was left out of it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explained {
-    /// The explanation.
     #[serde(flatten)]
     pub explanation: Explanation,
     /// How much was shown.

@@ -19,7 +19,6 @@ use crate::service::wording::{self, Language, Say, instant};
 /// One step of an explanation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
-    /// When.
     pub at: Timestamp,
     /// What happened: the evidence type.
     pub what: &'static str,
@@ -39,13 +38,10 @@ pub struct Step {
     pub status: Option<String>,
     /// The pack that decided.
     pub policy: PolicyRef,
-    /// The message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
-    /// The question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item_id: Option<ItemId>,
-    /// The attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt_id: Option<AttemptId>,
 }

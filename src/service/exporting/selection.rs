@@ -55,10 +55,8 @@ impl TryFrom<String> for Nonce {
 /// What goes into a bundle: all of the log, or what is about one thing, or of some time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Selection {
-    /// About this command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<CommandId>,
-    /// About this context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<ContextId>,
     /// This conversation's chain, and what else is about it.
@@ -73,10 +71,8 @@ pub struct Selection {
     /// From this instant on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,
-    /// Before this instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// Which payloads.
     pub payloads: Payloads,
     /// The size of an older tree that is to be shown to be the beginning of the checkpoint's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,13 +101,8 @@ pub(super) struct Plan {
 /// Where entries are found.
 pub(super) enum Source {
     /// In the tree, leaf by leaf.
-    Leaves {
-        /// The next leaf.
-        next: u64,
-    },
-    /// In one chain.
+    Leaves { next: u64 },
     Stream {
-        /// Which.
         stream_id: StreamId,
         /// The last one that was read.
         after: u64,
@@ -120,7 +111,6 @@ pub(super) enum Source {
     },
     /// By what they are about, chains left out that come as a whole.
     About {
-        /// What.
         query: Box<EvidenceQuery>,
         /// Chains that come as a whole.
         but: BTreeSet<StreamId>,

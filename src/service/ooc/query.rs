@@ -16,7 +16,6 @@ pub enum Query {
     ListBlocked,
     /// Which commands were bound and not reported on?
     ListUnreported,
-    /// What happened here?
     ShowHistory,
 }
 
@@ -25,7 +24,6 @@ pub enum Query {
 pub enum QueryNeeds {
     /// A conversation or a context.
     Place,
-    /// A command.
     Command,
     /// A conversation, a context or a command.
     Something,
@@ -46,10 +44,8 @@ impl QueryNeeds {
     }
 }
 
-/// One query.
 pub(super) struct Row {
     query: Query,
-    /// What people type.
     pub(super) name: &'static str,
     needs: QueryNeeds,
     /// The level below which it is refused.
@@ -108,15 +104,10 @@ impl Query {
 /// A query with what it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OocRequest {
-    /// The query.
     pub query: Query,
-    /// About this conversation.
     pub conversation_id: Option<ConversationId>,
-    /// About this context.
     pub context_id: Option<ContextId>,
-    /// About this command.
     pub command_id: Option<CommandId>,
-    /// In whose name.
     pub viewer_id: Option<PrincipalId>,
     /// In which language to answer.
     pub locale: Option<String>,

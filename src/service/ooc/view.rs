@@ -20,7 +20,6 @@ use crate::service::explanation::Explanation;
 /// The answer to a query.
 #[derive(Debug, Clone, Serialize)]
 pub struct OocAnswer {
-    /// The query.
     pub query: &'static str,
     /// How much was shown.
     pub detail_level: &'static str,
@@ -32,12 +31,10 @@ pub struct OocAnswer {
     pub context: Option<ContextShown>,
     /// How many more contexts are open in the conversation.
     pub other_contexts: usize,
-    /// For lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<Item>>,
     /// Whether there is more than is listed.
     pub more: bool,
-    /// For an explanation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
     /// What was left out or covered.
@@ -59,20 +56,16 @@ pub struct RedactionShown {
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Item {
-    /// A context.
     Context(Box<ContextShown>),
     /// A bound command without a report.
     Execution(Box<ExecutionShown>),
-    /// Something that happened.
     History(Box<HistoryShown>),
 }
 
 /// A bound command whose owner did not report yet, as it is shown.
 #[derive(Debug, Clone, Serialize)]
 pub struct ExecutionShown {
-    /// The command.
     pub command_id: CommandId,
-    /// Its name.
     pub name: CommandName,
     /// Whether its owner has time left, or nobody knows whether it was executed.
     pub execution: ExecutionState,
@@ -84,7 +77,6 @@ pub struct ExecutionShown {
     pub unknown_from: Timestamp,
     /// How many attempts were replaced.
     pub replaced: usize,
-    /// Its context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<ContextId>,
     /// The attempt that owns the execution.
@@ -115,7 +107,6 @@ impl ExecutionShown {
 pub struct ContextShown {
     /// Its id. Random, so it is shown at every level.
     pub context_id: ContextId,
-    /// Its status now.
     pub status: Status,
     /// From when it is expired.
     pub expires_at: Timestamp,
@@ -145,10 +136,8 @@ pub struct ContextShown {
     /// All slots that callers set, redacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<Map<String, Value>>,
-    /// Its conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
-    /// Whose it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<PrincipalId>,
     /// How often it changed.
@@ -162,9 +151,7 @@ pub struct ContextShown {
 /// What a blocked context waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BlockedShown {
-    /// For what.
     pub on: BlockedOn,
-    /// Since when.
     pub since: Timestamp,
     /// The command that blocked it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,7 +161,6 @@ pub struct BlockedShown {
 /// An open question, without anything that could answer it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct QuestionShown {
-    /// Whether it exists.
     pub exists: bool,
     /// What it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,19 +171,14 @@ pub struct QuestionShown {
     /// From when no answer counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Approvals demanded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<u32>,
-    /// Approvals given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<usize>,
-    /// Who may approve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// Number of options.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<usize>,
-    /// Its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item_id: Option<ItemId>,
     /// The messages that put it.
@@ -208,43 +189,32 @@ pub struct QuestionShown {
 /// How a command stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommandShown {
-    /// Its id.
     pub command_id: CommandId,
-    /// Its name.
     pub name: CommandName,
     /// The engine's word, redacted as `last_result`; null if none was reported or it is hidden.
     pub status: Option<String>,
-    /// The coarse outcome.
     pub outcome: Outcome,
 }
 
-/// Something that happened.
 #[derive(Debug, Clone, Serialize)]
 pub struct HistoryShown {
-    /// When.
     pub at: Timestamp,
-    /// The evidence type.
     #[serde(rename = "type")]
     pub kind: String,
     /// The status after it, where it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Status>,
-    /// The command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<CommandId>,
     /// What a message turned out to mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<VerdictCode>,
-    /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Its evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact_id: Option<ArtifactId>,
-    /// Its context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<ContextId>,
-    /// The messages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub message_ids: Vec<MessageId>,
 }

@@ -74,7 +74,6 @@ pub enum PolicyFailure {
     /// They do not load.
     #[error("{what} do not load: {}", joined(.errors))]
     Broken {
-        /// Which.
         what: String,
         /// Everything that is wrong with them.
         errors: Vec<PolicyError>,
@@ -82,7 +81,6 @@ pub enum PolicyFailure {
     /// The database does not tell.
     #[error("the published policies cannot be read: {0}")]
     Storage(#[from] StorageError),
-    /// Reading ended badly.
     #[error("the policies could not be read")]
     Lost,
 }

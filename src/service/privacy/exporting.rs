@@ -36,7 +36,6 @@ pub struct ExportPlace {
 /// A record about somebody.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Exported {
-    /// What it is.
     pub kind: &'static str,
     /// What it says, without secrets of the server.
     pub record: Value,
@@ -45,7 +44,6 @@ pub struct Exported {
 /// A page of an export.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Export {
-    /// The records.
     pub items: Vec<Exported>,
     /// Where the next page begins; none at the end.
     pub next: Option<ExportPlace>,

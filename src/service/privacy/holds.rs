@@ -27,7 +27,6 @@ pub struct NewHold {
 /// A hold as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HoldShown {
-    /// Its id.
     pub hold_id: HoldId,
     /// The principal whose data is held.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,14 +34,12 @@ pub struct HoldShown {
     /// The conversation that is held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
-    /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// When it was placed.
     pub placed_at: Timestamp,
     /// The credential that placed it.
     pub key_id: KeyId,
-    /// In whose name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placed_by: Option<PrincipalId>,
 }

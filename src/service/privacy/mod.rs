@@ -36,7 +36,6 @@ const ROUNDS: u32 = 5;
 /// An erasure that is asked for.
 #[derive(Debug, Clone)]
 pub struct Erase {
-    /// Whose data.
     pub selector: Selector,
     /// The same as it was sent: what the commitment is made over.
     pub named: Value,
@@ -63,7 +62,6 @@ impl Erase {
 /// What an erasure came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Erased {
-    /// The erasure.
     pub shown: ErasureShown,
     /// The secret of the commitment. Given out once and kept nowhere.
     pub subject_salt: Option<Digest>,

@@ -28,7 +28,6 @@ pub(in crate::service) struct Progress {
     /// Whom it was about, under a secret that only whoever asked has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::service) subject_commitment: Option<Digest>,
-    /// The receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::service) receipt: Option<String>,
     /// Whether somebody has signed it.
@@ -95,13 +94,10 @@ impl Progress {
 /// An erasure as it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ErasureShown {
-    /// Its id.
     pub erasure_id: ErasureId,
     /// `running` or `completed`.
     pub state: &'static str,
-    /// When it began.
     pub started_at: Timestamp,
-    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
     /// Why, in a word.

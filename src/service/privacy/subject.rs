@@ -19,7 +19,6 @@ const PAGE: u32 = 1_000;
 /// By what a caller names somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selector {
-    /// A principal.
     Actor(PrincipalId),
     /// Whoever has this external name.
     Alias(Alias),

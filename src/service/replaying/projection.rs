@@ -45,7 +45,6 @@ struct Gap {
 pub(super) enum State {
     /// A conversation or a principal.
     World(Box<World>),
-    /// A fact space.
     Space(Box<Space>),
     /// What a reader has looked at: no row follows from it.
     Nothing,

@@ -39,16 +39,13 @@ pub struct Difference {
     pub stream_id: Option<StreamId>,
     /// The entry that touched it last, or that is at fault.
     pub artifact_id: Option<ArtifactId>,
-    /// How it differs.
     pub how: How,
 }
 
 /// What was found in one tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayReport {
-    /// Streams folded.
     pub streams: u64,
-    /// Entries folded.
     pub entries: u64,
     /// Entries whose payload is gone: what they said cannot be folded.
     pub erased: u64,

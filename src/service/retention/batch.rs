@@ -13,7 +13,6 @@ use crate::storage::{Counts, Disposing, StorageError, Tenant, count_kinds};
 /// What came of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Done {
-    /// Records that went.
     pub(super) went: u64,
     /// Rows that went, by table.
     pub(super) rows: BTreeMap<&'static str, u64>,

@@ -36,7 +36,6 @@ pub struct Disposed {
 }
 
 impl Disposed {
-    /// Whether nothing went.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records.values().all(|count| *count == 0)
@@ -73,7 +72,6 @@ pub struct Round {
 }
 
 impl Round {
-    /// Whose it is.
     #[must_use]
     pub fn tenant_id(&self) -> &TenantId {
         &self.tenant.tenant_id

@@ -23,15 +23,12 @@ pub(super) struct Plan {
     pub(super) disposal: Disposal,
     /// Rows of fact spaces that forget what went.
     pub(super) rewritten: Vec<(TenantId, SpaceId, SpaceRow)>,
-    /// Records that go.
     pub(super) went: u64,
-    /// Records that stay.
     pub(super) kept: u64,
     payloads: u64,
 }
 
 impl Plan {
-    /// Whether nothing goes.
     pub(super) fn is_empty(&self) -> bool {
         self.went == 0
     }

@@ -15,15 +15,11 @@ use crate::storage::SpaceWant;
 /// What a fact that takes another's place takes over from it: where it counts, and not what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reach {
-    /// The key.
     pub key: String,
-    /// The scope.
     pub scope: FactScope,
     /// Which task, session or scenario.
     pub scope_id: Option<String>,
-    /// Which memory.
     pub memory_type: MemoryType,
-    /// The abstraction.
     pub abstraction: Option<Abstraction>,
     /// Who may see it.
     pub restricted_to: Vec<String>,

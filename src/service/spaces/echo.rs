@@ -22,19 +22,15 @@ pub enum SpaceShown {
     Facts {
         /// Those written, restored or deleted, as they stand now, in the order of the request.
         facts: Vec<Seen<Fact>>,
-        /// What else changed.
         effects: Seen<Effects>,
     },
-    /// To an observation.
     Observed {
         /// What the utterance was read as: it is the writer's own.
         reading: Box<Reading>,
-        /// What it changed.
         effects: Seen<Effects>,
         /// The facts it made.
         facts: Vec<Seen<Fact>>,
     },
-    /// To a signal.
     Signal {
         /// The one in force.
         signal: Seen<Signal>,
@@ -42,17 +38,13 @@ pub enum SpaceShown {
         accepted: bool,
     },
     /// To a working item.
-    Item {
-        /// The item.
-        item: Seen<WorkingItem>,
-    },
+    Item { item: Seen<WorkingItem> },
     /// To a closed task.
     Closed {
         /// Keys of items that became facts.
         promoted: Vec<String>,
         /// Keys of items that were dropped.
         dropped: Vec<String>,
-        /// What changed.
         effects: Seen<Effects>,
     },
     /// Done, with nothing to show.

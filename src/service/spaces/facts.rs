@@ -18,7 +18,6 @@ use crate::storage::SpaceWant;
 /// A fact with the facts that were derived from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactView {
-    /// The fact.
     pub fact: Seen<Fact>,
     /// Valid facts that depend on it.
     pub derived_facts: Vec<FactUid>,
@@ -117,7 +116,6 @@ impl Service {
         }
     }
 
-    /// A space's record.
     pub async fn fact_space(
         &self,
         caller: &Caller,

@@ -40,7 +40,6 @@ impl<T> Seen<T> {
         self.redacted
     }
 
-    /// What is shown.
     #[must_use]
     pub fn shown(&self) -> &T {
         &self.shown
@@ -81,7 +80,6 @@ pub fn sees_values(caller: &Caller) -> bool {
 pub(super) enum Looker {
     /// In nobody's in particular, by a key that may speak for anyone: it sees what somebody may see.
     Anyone,
-    /// In this one's.
     Viewer(Viewer),
 }
 
@@ -137,11 +135,9 @@ pub(super) fn asked<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Vec<AskedF
     facts.into_iter().map(|fact| AskedFact { uid: fact.uid.clone(), key: fact.key.clone() }).collect()
 }
 
-/// Who decides.
 enum Rule<'a> {
     Open,
     Closed,
-    /// A service says.
     Ask(&'a AccessCallback),
 }
 

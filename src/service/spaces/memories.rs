@@ -19,7 +19,6 @@ const LOOKED_AT: u32 = 1_000;
 /// What is kept of somebody, page by page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memories {
-    /// Their memories.
     pub memories: Vec<Memory>,
     /// Where the next page begins; none at the end.
     pub next: Option<Place>,

@@ -27,18 +27,15 @@ pub struct PackViewer {
     pub user_id: String,
     /// A level or a title. Counts where no identity says otherwise and the caller is no agent.
     pub authority: Option<String>,
-    /// The department; likewise.
     pub department: Option<String>,
 }
 
 /// A pack to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewPack {
-    /// Of which space.
     pub space_id: SpaceId,
     /// Wider partitions; those of the space's own record if not said.
     pub wider: Option<Vec<SpaceId>>,
-    /// The question.
     pub query: String,
     /// The present; the server's if not said.
     pub as_of: Option<Timestamp>,
@@ -46,7 +43,6 @@ pub struct NewPack {
     pub known_at: Option<Timestamp>,
     /// Who it is for; the space's identity if not said.
     pub viewer: Option<PackViewer>,
-    /// The most tokens.
     pub token_budget: u32,
     /// The share of facts; policy's if not said.
     pub facts_share: Option<f64>,
@@ -58,11 +54,9 @@ pub struct NewPack {
     pub include_superseded: bool,
     /// Scope ids in which the question is asked.
     pub scopes: Vec<String>,
-    /// Turns, not kept.
     pub recent_turns: Vec<Turn>,
     /// Signals fetched for this request, not kept. One takes the place of a kept one with its key.
     pub environment: Vec<Signal>,
-    /// Who counts tokens.
     pub estimator: Estimator,
     /// Keep it, so that a command can cite it.
     pub save: bool,
@@ -72,13 +66,7 @@ pub struct NewPack {
 #[derive(Debug, Clone, PartialEq)]
 pub enum PackMade {
     /// It is not kept.
-    Passing {
-        /// The pack.
-        pack: Seen<ContextPack>,
-        /// As of when.
-        as_of: Timestamp,
-    },
-    /// It is kept.
+    Passing { pack: Seen<ContextPack>, as_of: Timestamp },
     Saved {
         /// As it is kept.
         saved: Box<Seen<SavedPack>>,

@@ -16,22 +16,16 @@ const MOST: usize = 1024 * 1024;
 /// What is asked: which of these facts may this viewer see. No values go out.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PermissionQuestion {
-    /// Whose space.
     pub tenant_id: TenantId,
-    /// Which space.
     pub fact_space: SpaceId,
-    /// Who looks.
     pub viewer: Viewer,
-    /// Facts.
     pub facts: Vec<AskedFact>,
 }
 
 /// A fact that is asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AskedFact {
-    /// Which.
     pub uid: FactUid,
-    /// Its key.
     pub key: String,
 }
 
@@ -42,7 +36,6 @@ pub trait Permissions: Send + Sync {
     async fn allowed(&self, callback: &AccessCallback, question: &PermissionQuestion) -> Option<BTreeSet<FactUid>>;
 }
 
-/// Asks over HTTP.
 #[derive(Debug, Default)]
 pub struct OverHttp {
     client: std::sync::OnceLock<Option<reqwest::Client>>,

@@ -10,7 +10,6 @@ pub struct Signed {
     pub origin: String,
     /// The size of the tree.
     pub size: u64,
-    /// Its root.
     pub root: Digest,
 }
 
@@ -21,7 +20,6 @@ pub enum Protection {
     None,
     /// A folder beside the database file: whoever puts back both together goes unnoticed.
     BesideDatabase,
-    /// A folder elsewhere.
     File,
 }
 

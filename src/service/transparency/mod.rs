@@ -62,7 +62,6 @@ impl Refusal {
 /// Why a round ended early. It is tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The database.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The tree as it is stored.
@@ -71,10 +70,8 @@ pub enum LogError {
     /// The stored tree is not the one that was written.
     #[error("the stored tiles are not those of the stored root")]
     Tampered,
-    /// The checkpoint.
     #[error("the checkpoint cannot be written: {0}")]
     Note(#[from] NoteError),
-    /// The guard.
     #[error(transparent)]
     Guard(#[from] GuardError),
 }

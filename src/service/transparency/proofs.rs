@@ -18,7 +18,6 @@ use crate::storage::StoredCheckpoint;
 pub struct CheckpointShown {
     /// The name of the log.
     pub origin: String,
-    /// Its leaves.
     pub size: u64,
     /// The signed note (C2SP), with what witnesses have cosigned: what an auditor keeps.
     pub note: String,
@@ -31,7 +30,6 @@ pub struct CheckpointShown {
 /// That an entry is in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InclusionShown {
-    /// The entry.
     pub artifact_id: ArtifactId,
     /// Its hash, whose 32 bytes are the leaf's record.
     pub entry_hash: String,
@@ -48,7 +46,6 @@ pub struct InclusionShown {
 /// That an older tree is the beginning of a newer one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConsistencyShown {
-    /// The older size.
     pub from: u64,
     /// The newer size: the newest checkpoint's.
     pub to: u64,

@@ -11,10 +11,8 @@ use crate::files::sync_folder;
 /// Why the signing key cannot be used. Never repeats what the file holds.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file.
     #[error("the signing key {path}: {what}")]
     File {
-        /// Its path.
         path: String,
         /// What is the matter with it.
         what: String,

@@ -34,7 +34,6 @@ pub enum WitnessesError {
     /// Two names of one key.
     #[error("the witness {0} has the key of another one: they are one witness and would count as two; leave one out")]
     SameKey(String),
-    /// The log itself.
     #[error("the witness {0} has the name or the key of this log: nobody is witness in his own cause; leave it out")]
     TheLog(String),
     /// More cosignatures are wanted than there can be.
@@ -148,7 +147,6 @@ pub struct CosignatureShown {
     pub witness: String,
     /// When the witness saw the checkpoint, by its own clock.
     pub time: Timestamp,
-    /// The signature line.
     pub line: String,
 }
 

@@ -55,7 +55,6 @@ pub struct BundleCheck {
 }
 
 impl BundleCheck {
-    /// Begins a bundle.
     #[must_use]
     pub fn new(trusted: Trusted) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -84,7 +83,6 @@ impl BundleCheck {
         }
     }
 
-    /// What was found.
     #[must_use]
     pub fn finish(mut self) -> BundleReport {
         if !self.rest.is_empty() {

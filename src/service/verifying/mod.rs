@@ -35,9 +35,7 @@ use tree::Derived;
 /// What was found in one tenant's log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TenantReport {
-    /// Streams followed.
     pub streams: u64,
-    /// Entries checked.
     pub entries: u64,
     /// Entries whose payload was erased, as later entries say.
     pub erased: u64,

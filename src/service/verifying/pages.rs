@@ -15,7 +15,6 @@ pub(super) const AT_ONCE: usize = 6;
 
 /// Some leaves in order.
 pub(super) struct Page {
-    /// The first leaf.
     pub(super) from: u64,
     /// The first leaf of the next page.
     pub(super) until: u64,

@@ -21,10 +21,8 @@ const LOOKS: usize = 5;
 /// A row that is not what the record says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowFault {
-    /// An erasure.
     #[error("the row of erasure {0} is not what the disposal stream and its receipt say")]
     Erasure(String),
-    /// A legal hold.
     #[error("the row of hold {0} is not what the disposal stream says")]
     Hold(String),
     /// A version of the published policies.

@@ -21,9 +21,7 @@ pub enum TreeFault {
     /// The entry's hash is not what was hashed into the leaf.
     #[error("leaf {leaf} is not entry {seq} of {stream_id}")]
     Entry {
-        /// The leaf.
         leaf: u64,
-        /// The entry's chain.
         stream_id: StreamId,
         /// The entry's place there.
         seq: u64,
@@ -51,9 +49,7 @@ pub enum TreeFault {
 /// What was found of the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TreeReport {
-    /// Leaves checked.
     pub size: u64,
-    /// Checkpoints checked.
     pub checkpoints: u64,
     /// Cosignatures of witnesses checked.
     pub cosignatures: u64,

@@ -14,7 +14,6 @@ use super::Service;
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::{StorageError, Store};
 
-/// Between two looks.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How often it is recorded that a server lives, and how often a time that nobody vouches for is looked at again.
 const RECORD: Duration = Duration::from_mins(1);

@@ -33,7 +33,6 @@ pub enum Language {
 }
 
 impl Language {
-    /// Every language.
     pub const ALL: [Self; 3] = [Self::English, Self::Spanish, Self::Portuguese];
 
     /// The language of a BCP 47 tag; none if there are no texts in it.
@@ -53,7 +52,6 @@ impl Language {
         locales.into_iter().flatten().find_map(Self::of).unwrap_or_default()
     }
 
-    /// Its tag.
     #[must_use]
     pub fn tag(self) -> &'static str {
         match self {
@@ -132,7 +130,6 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// An empty text.
     pub(super) fn new(language: Language) -> Self {
         Self { language, text: String::new(), units: 0, left_out: 0 }
     }
@@ -151,7 +148,6 @@ impl Draft {
         self.units += units;
     }
 
-    /// Adds a phrase.
     pub(super) fn say(&mut self, phrase: Say) {
         self.line(self.language.say(phrase));
     }

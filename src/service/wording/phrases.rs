@@ -4,16 +4,13 @@ use super::Words;
 
 macro_rules! phrases {
     ($($name:ident: [$english:literal, $spanish:literal, $portuguese:literal];)*) => {
-        /// A phrase.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(in crate::service) enum Say { $($name),* }
 
         impl Say {
-            /// Every phrase.
             #[cfg(test)]
             pub(in crate::service) const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Its words.
             pub(super) fn words(self) -> Words {
                 match self { $(Self::$name => [$english, $spanish, $portuguese]),* }
             }

@@ -14,21 +14,17 @@ const MISSES: u32 = 256;
 /// A section of a pack, in the order in which they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
-    /// Who is served.
     Identity,
     /// The present and what comes from outside.
     Environment,
     /// What equals disagree about.
     Conflicts,
-    /// What binds decisions.
     Constraints,
     /// What must be recomputed.
     NeedsReview,
-    /// What is so.
     Facts,
     /// What the task holds.
     WorkingSet,
-    /// What was said.
     Turns,
     /// What no longer stands, where that was asked for.
     Superseded,
@@ -128,7 +124,6 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// An empty pack.
     pub(super) fn new(counter: Counter, budget: u32) -> Self {
         Self {
             counter,
@@ -229,7 +224,6 @@ impl Admission {
         self.omitted.push(Omitted { id: id.to_owned(), reason });
     }
 
-    /// The pack.
     pub(super) fn finish(
         mut self,
         request: &PackRequest,

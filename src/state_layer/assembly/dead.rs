@@ -46,7 +46,6 @@ pub(super) enum Reach {
 
 pub(super) type Figure = (ValueKind, String);
 
-/// A dead value.
 #[derive(Debug)]
 struct Dead {
     because: Because,
@@ -58,7 +57,6 @@ struct Dead {
 /// A phrase that is dead.
 #[derive(Debug)]
 pub(super) struct Phrase {
-    /// Its words.
     pub forms: Vec<String>,
     /// Where it is dead.
     pub reach: Reach,
@@ -74,7 +72,6 @@ pub(super) struct DeadValues<'a> {
     dead: Vec<Dead>,
     /// Phrases by their first word.
     pub(super) phrases: HashMap<String, Vec<Phrase>>,
-    /// Typed values.
     pub(super) figures: BTreeMap<Figure, Vec<usize>>,
     /// Names that no living text has.
     pub(super) names: HashMap<String, Vec<usize>>,
@@ -99,7 +96,6 @@ fn lead(leads: &mut Vec<usize>, index: usize) {
 }
 
 impl<'a> DeadValues<'a> {
-    /// None yet.
     pub(super) fn new(stems: &'a Stems) -> Self {
         Self {
             stems,

@@ -7,7 +7,6 @@ use super::said::{Word, spaced, words};
 /// Where a turn belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Belongs {
-    /// To the conversation.
     Main,
     /// To a block that only explores, its opening and closing included.
     Exploring,

@@ -14,7 +14,6 @@ use crate::state_layer::space::WorkingItem;
 /// A fact that may be shown.
 #[derive(Debug, Clone)]
 pub(super) struct Shown<'a> {
-    /// The fact.
     pub fact: &'a Fact,
     /// Its text without the marks that only the gate reads.
     pub text: Cow<'a, str>,
@@ -25,7 +24,6 @@ pub(super) struct Shown<'a> {
 /// What passed, and what did not.
 #[derive(Debug, Default)]
 pub(super) struct Gated<'a> {
-    /// Facts that stand.
     pub facts: Vec<Shown<'a>>,
     /// Superseded facts, if they were asked for, the newest first.
     pub superseded: Vec<Shown<'a>>,

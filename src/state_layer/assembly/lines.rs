@@ -11,7 +11,6 @@ const FLAGS: &[&str] =
 pub(super) struct Line {
     /// Its text; begins with `- ` and ends in a line feed.
     pub text: String,
-    /// Its size.
     pub tokens: u32,
 }
 

@@ -37,13 +37,11 @@ use crate::domain::time::Timestamp;
 pub struct Turn {
     /// `user`, `assistant`, or a name.
     pub speaker: String,
-    /// The words.
     pub text: String,
     /// When it was said.
     pub at: Timestamp,
 }
 
-/// Which tokenizer counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
@@ -63,7 +61,6 @@ pub struct PackRequest {
     pub as_of: Timestamp,
     /// Who it is for.
     pub viewer: Viewer,
-    /// The most tokens.
     pub token_budget: u32,
     /// The share of them that facts may take.
     pub facts_share: f64,
@@ -75,9 +72,7 @@ pub struct PackRequest {
     pub include_superseded: bool,
     /// Scope ids in which the question is asked: facts of these tasks, sessions and scenarios may show.
     pub scopes: Vec<String>,
-    /// Turns, not kept.
     pub recent_turns: Vec<Turn>,
-    /// Who counts.
     pub estimator: Estimator,
 }
 
@@ -106,7 +101,6 @@ pub struct Segment {
     pub section: String,
     /// Its text, as it stands in the context.
     pub text: String,
-    /// Its size.
     pub tokens: u32,
 }
 
@@ -139,29 +133,22 @@ pub enum Omission {
 pub struct Omitted {
     /// A fact's uid, `signal:<key>`, `item:<key>` or `turn:<n>`.
     pub id: String,
-    /// Why.
     pub reason: Omission,
 }
 
 /// How the budget was spent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenSummary {
-    /// Allowed.
     pub budget: u32,
-    /// Used; never more.
     pub used: u32,
-    /// Left.
     pub remaining: u32,
-    /// Used by facts.
     pub facts: u32,
 }
 
-/// A pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextPack {
     /// What the model should see: the segments, one after the other.
     pub context: String,
-    /// Its parts.
     pub segments: Vec<Segment>,
     /// Facts in it, in order.
     pub facts_included: Vec<FactUid>,
@@ -221,20 +208,15 @@ pub enum PackRefusal {
 /// A pack as it is kept: what was shown, without what it was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavedPack {
-    /// Its id.
     pub pack_id: PackId,
-    /// Of which space.
     pub space_id: SpaceId,
     /// The wider spaces that were looked at. Unknown of packs from before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wider: Option<Vec<SpaceId>>,
-    /// For whom.
     pub viewer: Viewer,
-    /// As of when.
     pub as_of: Timestamp,
     /// When it was saved.
     pub created_at: Timestamp,
-    /// The pack.
     pub pack: ContextPack,
     /// The policy in force.
     pub policy: PolicyRef,

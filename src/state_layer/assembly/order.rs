@@ -15,11 +15,8 @@ const EQUALS: &str = "equal_authority";
 /// In which section a fact belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placed {
-    /// It needs review.
     Review,
-    /// It binds decisions.
     Constraint,
-    /// Anything else.
     Fact,
 }
 

@@ -36,7 +36,6 @@ const INVALIDATED: &[&str] = &[
 pub(super) struct Void<'a> {
     /// What it was based on.
     pub ground: Option<&'a str>,
-    /// What was concluded.
     pub conclusion: &'a str,
 }
 

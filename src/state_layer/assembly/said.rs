@@ -11,7 +11,6 @@ use crate::state_layer::language::value::{TypedValue, values};
 /// A word of a text, a value's signs included: `$50`, `10%`, `#4521` and `1.500,00` are one word each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
-    /// Folded.
     pub form: String,
     /// Where it stands, in bytes.
     pub span: Range<usize>,
@@ -20,7 +19,6 @@ pub(super) struct Word {
 /// A text taken apart.
 #[derive(Debug)]
 pub(super) struct Said<'a> {
-    /// The text.
     pub text: &'a str,
     /// Its words, in order.
     pub words: Vec<Word>,

@@ -30,9 +30,7 @@ pub(super) fn signal_text(signal: &Signal) -> String {
 /// Signals in the order in which they are shown, and those that are not, with the reason.
 #[derive(Debug, Default)]
 pub(super) struct Fresh<'a> {
-    /// Newest first.
     pub shown: Vec<&'a Signal>,
-    /// Not shown.
     pub omitted: Vec<(&'a Signal, Omission)>,
     /// The texts of stale signals, each with that of the newer one that says otherwise.
     pub replaced: Vec<(String, String)>,

@@ -28,7 +28,6 @@ struct Known {
 }
 
 impl Stems {
-    /// No stem yet.
     pub(super) fn new(language: Language) -> Self {
         Self { stemming: Stemming::of(language), known: RefCell::default() }
     }

@@ -33,13 +33,11 @@ pub(super) struct Printed<'a> {
 }
 
 impl<'a> Printed<'a> {
-    /// Nothing yet.
     pub(super) fn new(all: &'a Stems) -> Self {
         let of_the_message = OF_THE_MESSAGE.iter().filter_map(|word| all.of(word)).collect();
         Self { all, of_the_message, lines: Vec::new(), stems: HashMap::new() }
     }
 
-    /// Adds a line.
     pub(super) fn add(&mut self, text: &str) {
         let place = self.lines.len();
         self.lines.push((text.to_owned(), OnceCell::new()));
@@ -89,7 +87,6 @@ fn figures_of(values: &[TypedValue]) -> Figures {
 /// What remains of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// Its line.
     pub text: String,
     /// Its place in the request.
     pub place: usize,
@@ -104,11 +101,9 @@ pub(super) fn clean_text(text: &str, dead: &DeadValues<'_>) -> Option<String> {
 /// What turns are held against.
 #[derive(Debug)]
 pub(super) struct Against<'a> {
-    /// The question.
     pub query: &'a str,
     /// The stems of the pack.
     pub stems: &'a Stems,
-    /// The present.
     pub as_of: Timestamp,
     /// What must not come back.
     pub dead: &'a DeadValues<'a>,

@@ -178,7 +178,6 @@ pub(super) fn authority(
 pub(super) struct Called<'a>(HashMap<&'a str, Vec<&'a Fact>>);
 
 impl<'a> Called<'a> {
-    /// Of these facts.
     pub(super) fn of(facts: impl Iterator<Item = &'a Fact>) -> Self {
         let mut called: HashMap<&str, Vec<&Fact>> = HashMap::new();
         for fact in facts {

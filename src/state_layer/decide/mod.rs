@@ -49,7 +49,6 @@ pub struct SpaceRules<'a> {
     pub item_ttl_seconds: u32,
 }
 
-/// What was decided.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpaceDecision {
     /// What happened, in order.

@@ -38,7 +38,6 @@ pub struct Tagged<'a> {
     pub restricted_to: Vec<String>,
     /// The scope that a mark names, with the mark's own words as its id.
     pub scope: Option<(FactScope, String)>,
-    /// Who speaks.
     pub name: Option<String>,
     /// With what title or level: of several marks the first, since levels are put in front of names.
     pub title: Option<String>,

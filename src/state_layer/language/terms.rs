@@ -18,13 +18,9 @@ const LONGEST_WORD: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
-    /// Portuguese.
     Portuguese,
-    /// Spanish.
     Spanish,
-    /// English.
     English,
-    /// Anything else.
     Other,
 }
 

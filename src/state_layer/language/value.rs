@@ -42,7 +42,6 @@ pub enum ValueKind {
 /// A value found in a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypedValue {
-    /// What it is.
     pub kind: ValueKind,
     /// Its canonical form: equal values of one kind have equal forms.
     pub canonical: String,

@@ -33,7 +33,6 @@ pub use work::{GivenUp, MAX_DISAGREEING, MAX_WORK};
 /// What folding goes by.
 #[derive(Debug, Clone)]
 pub struct LedgerRules {
-    /// Who outranks whom.
     pub order: AuthorityOrder,
     /// Keys for which the later statement wins however the sources rank.
     pub time_sensitive_keys: Vec<String>,

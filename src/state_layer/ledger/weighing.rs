@@ -5,7 +5,6 @@ use crate::state_layer::fact::Fact;
 use crate::state_layer::language::tags::tagged;
 use crate::state_layer::language::terms::folded;
 
-/// A fact's weight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::state_layer) struct Weight {
     /// Its rank; an employee's where nothing is said.

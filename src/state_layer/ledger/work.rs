@@ -22,7 +22,6 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Counts some more.
     pub(super) fn spend(&mut self, units: usize) {
         self.done = self.done.saturating_add(units);
     }

@@ -35,7 +35,6 @@ pub fn bearings(reading: &Reading, facts: &[&Fact], order: &AuthorityOrder) -> V
 pub(super) struct Heard<'a> {
     reading: &'a Reading,
     order: &'a AuthorityOrder,
-    /// Its claims.
     pub asked: Vec<Asked<'a>>,
     /// The facts that stood when it was said.
     pub facts: Vec<&'a Fact>,
@@ -151,7 +150,6 @@ enum Best<'c, 'a> {
     None,
     /// This one, not yet [finished](Fit::finished).
     One(Fit, &'a Fact, &'c Prepared),
-    /// Several, equally well.
     Tied,
 }
 

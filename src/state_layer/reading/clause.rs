@@ -4,10 +4,8 @@ use super::lexicon::{self, Mark, Sign};
 use super::words::{Tongue, Word, stem};
 use crate::state_layer::language::value::ValueKind;
 
-/// A sentence.
 #[derive(Debug, Clone)]
 pub(super) struct Clause {
-    /// Its words.
     pub words: Vec<Word>,
     /// What they are a sign of, in order.
     pub marks: Vec<Mark>,

@@ -121,7 +121,6 @@ fn knows(prepared: &Prepared, stem: &str) -> bool {
 
 /// A claim with what is derived from it once.
 pub(super) struct Asked<'a> {
-    /// The claim.
     pub claim: &'a Claim,
     /// The typed values of what it gives.
     typed: Vec<TypedValue>,
@@ -134,7 +133,6 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Derives it.
     pub(super) fn of(claim: &'a Claim) -> Self {
         let new = claim.new.as_deref().unwrap_or_default();
         let stems = claim

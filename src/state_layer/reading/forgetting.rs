@@ -17,7 +17,6 @@ pub(in crate::state_layer) struct Forgotten {
 }
 
 impl Forgotten {
-    /// A fact's value.
     pub(in crate::state_layer) fn of(text: &str) -> Self {
         Self { words: telling(text).collect(), typed: values(text) }
     }

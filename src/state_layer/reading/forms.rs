@@ -14,11 +14,9 @@ use crate::state_layer::language::value::ValueKind;
 /// One change as a sentence puts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
-    /// What it does.
     pub act: Act,
     /// The class of the words that gave it away.
     pub cue: &'static str,
-    /// The new value.
     pub new: Option<Span>,
     /// The value that is no longer so.
     pub old: Option<Span>,

@@ -36,7 +36,6 @@ use crate::domain::time::Timestamp;
 pub struct Utterance {
     /// `user`, `assistant`, `system`, or a name.
     pub speaker: String,
-    /// The words.
     pub text: String,
     /// When it was said.
     pub at: Timestamp,
@@ -50,9 +49,7 @@ pub struct Utterance {
 pub enum Stance {
     /// It says that something is so.
     Assertion,
-    /// It asks.
     Question,
-    /// It imagines.
     Hypothetical,
     /// It proposes, wishes or considers.
     Draft,
@@ -70,7 +67,6 @@ pub enum Stance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
-    /// Gives a value.
     Set,
     /// Ends something without a new value.
     Cancel,
@@ -81,7 +77,6 @@ pub enum Act {
 /// One claim of an utterance: enough to tell which facts it bears on, and no more of the words than that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// What it does.
     pub act: Act,
     /// The word class that gave it away, such as `correction`, `move`, `instead_of`; none for a plain statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,13 +106,11 @@ pub struct Claim {
 /// What an utterance was read as.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// Its id.
     pub reading_id: ReadingId,
     /// When it was said.
     pub at: Timestamp,
     /// When this server read it.
     pub recorded_at: Timestamp,
-    /// In which language.
     pub language: Language,
     /// How it is meant.
     pub stance: Stance,
@@ -145,13 +138,11 @@ pub const RULES_VERSION: u32 = 1;
 pub struct Bearing {
     /// Which claim of the reading.
     pub claim: usize,
-    /// The fact.
     pub target: FactUid,
     /// Certain: it is superseded. Otherwise it is contested.
     pub certain: bool,
     /// 0 to 100.
     pub confidence: u8,
-    /// The cue's name.
     pub cue: String,
     /// Which rule, in words that quote nothing.
     pub reason: String,

@@ -18,7 +18,6 @@ const KEY_WORDS: usize = 12;
 /// A word of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KeyWord {
-    /// Its stem.
     pub stem: String,
     /// The slots that it names.
     pub slots: &'static [&'static str],

@@ -108,7 +108,6 @@ pub(in crate::state_layer) struct Rewording<'a> {
 }
 
 impl<'a> Rewording<'a> {
-    /// Reads it.
     pub(in crate::state_layer) fn of(new: &'a Fact) -> Self {
         let text = new.text();
         let (stem, version) = lineage(&new.key);

@@ -10,11 +10,8 @@ use crate::state_layer::language::value::{TypedValue, values};
 /// In which tongue a text is, as far as its small words tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tongue {
-    /// Portuguese.
     Portuguese,
-    /// Spanish.
     Spanish,
-    /// English.
     English,
     /// The words do not tell.
     Unknown,
@@ -25,9 +22,7 @@ pub(super) enum Tongue {
 pub(super) struct Word {
     /// As it was written.
     pub written: String,
-    /// In plain letters.
     pub plain: String,
-    /// Its stem.
     pub stem: String,
     /// Where it starts, in bytes.
     pub start: usize,

@@ -22,7 +22,6 @@ impl With {
         self.0.push(')');
     }
 
-    /// The whole statement.
     pub(super) fn then(self, name: &'static str, query: &str) -> String {
         format!("-- postgres: {name}{}\n{query}", self.0)
     }

@@ -71,7 +71,6 @@ impl Heartbeat {
         Ok(row)
     }
 
-    /// One question.
     async fn beat(&self) -> Result<PgRow, StorageError> {
         let asked = timeout(BEAT, self.ask()).await;
         // A complaint is an answer as well.

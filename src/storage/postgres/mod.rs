@@ -73,9 +73,7 @@ const ACQUIRE: Duration = Duration::from_secs(5);
 /// Connections beside the writers' own: what is rolled back comes back a moment later.
 const SPARE: u32 = 2;
 
-/// A PostgreSQL database.
 pub struct PostgresStore {
-    /// For batches.
     writers: Desk,
     /// For everything else: reads, upkeep, and the small changes of tenants and keys. Its connections are asked whether
     /// they still work before they are used.

@@ -52,7 +52,6 @@ pub(super) struct Demands {
 pub(super) struct Refusal {
     /// A word for it, for metrics.
     pub(super) kind: &'static str,
-    /// What to do.
     pub(super) advice: String,
 }
 
@@ -144,7 +143,6 @@ impl Facts {
         (self.version / 10_000, self.version % 10_000)
     }
 
-    /// Asks a server.
     pub(super) async fn of(connection: &mut PgConnection) -> Result<Self, StorageError> {
         let row = sqlx::raw_sql(FACTS).fetch_one(connection).await.map_err(failed)?;
         Ok(Self {

@@ -73,7 +73,6 @@ pub(super) fn digest(row: &PgRow, column: &str) -> Result<Digest, StorageError> 
     Ok(Digest::from_bytes(bytes))
 }
 
-/// A time column.
 pub(super) fn time(row: &PgRow, column: &str) -> Result<Timestamp, StorageError> {
     row.try_get(column).map(Timestamp::from_micros).map_err(failed)
 }
@@ -87,7 +86,6 @@ pub(super) fn text(row: &PgRow, column: &str) -> Result<String, StorageError> {
     row.try_get(column).map_err(failed)
 }
 
-/// A number column.
 pub(super) fn number(row: &PgRow, column: &str) -> Result<i64, StorageError> {
     row.try_get(column).map_err(failed)
 }

@@ -30,7 +30,6 @@ impl Rows {
         self.0.is_empty()
     }
 
-    /// The array.
     pub(super) fn into_array(mut self) -> String {
         self.0.push_str(if self.0.is_empty() { "[]" } else { "]" });
         self.0
@@ -84,7 +83,6 @@ pub(super) fn digest(row: &SqliteRow, column: &str) -> Result<Digest, StorageErr
     Ok(Digest::from_bytes(bytes))
 }
 
-/// A time column.
 pub(super) fn time(row: &SqliteRow, column: &str) -> Result<Timestamp, StorageError> {
     row.try_get(column).map(Timestamp::from_micros).map_err(unavailable)
 }

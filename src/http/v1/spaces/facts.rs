@@ -36,7 +36,6 @@ const DELETE: Endpoint =
 
 /// The most facts in a batch.
 const MANY: usize = 500;
-/// The longest reason.
 const REASON: usize = 1024;
 
 /// The routes of this file.

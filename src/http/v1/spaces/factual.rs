@@ -15,9 +15,7 @@ use crate::state_layer::operation::{NamedDependency, NewFact};
 
 /// The longest name of a source, a scope, an audience, or a pointer.
 const NAME: usize = 256;
-/// The longest reason.
 const REASON: usize = 1024;
-/// The most audiences.
 const AUDIENCES: usize = 32;
 
 /// Where a fact comes from.

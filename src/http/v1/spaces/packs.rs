@@ -30,11 +30,9 @@ const COLLECTION: &str = "/v1/context-packs";
 const MAKE: Endpoint = Endpoint::query(COLLECTION, &[Scope::FactRead]);
 const GET: Endpoint = Endpoint::get("/v1/context-packs/{context_pack_id}", &[Scope::FactRead]);
 
-/// The most turns.
 const TURNS: usize = 200;
 /// The most names in a list.
 const MANY: usize = 100;
-/// The longest name.
 const NAME: usize = 256;
 /// The largest budget, in tokens.
 const BUDGET: u32 = 1_000_000;

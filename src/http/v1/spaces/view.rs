@@ -205,7 +205,6 @@ impl EffectsWire {
     }
 }
 
-/// A fact space.
 #[derive(Debug, Serialize)]
 pub(super) struct SpaceWire {
     fact_space: SpaceId,

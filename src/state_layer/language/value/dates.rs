@@ -67,7 +67,6 @@ const MONTHS: &[(&str, u8)] = &[
 const WEAK_MONTHS: &str =
     "ago apr aug dec dez dic ene feb fev jan jul jun mai mar marco march may nov oct out sep sept set";
 
-/// Weekdays, Monday first.
 const WEEKDAYS: &[(&str, u8)] = &[
     ("monday", 1),
     ("mon", 1),

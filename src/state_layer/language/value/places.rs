@@ -65,7 +65,6 @@ const NUMBERED: &[(&str, &str)] = &[
     ("bay", "bay"),
     ("vaga", "bay"),
 ];
-/// Sizes of clothes.
 const SIZES: &[&str] = &["XS", "S", "M", "L", "XL", "XXL", "XXXL", "PP", "P", "G", "GG", "XG", "XXG"];
 
 /// Words that join the parts of a street's name.

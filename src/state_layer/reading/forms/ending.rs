@@ -73,7 +73,6 @@ pub(super) fn passive(clause: &Clause) -> Option<Change> {
     closes.then(|| Change { act: Act::Set, cue: "status", new: Some(at..at + 1), old: None, head: Some(0..at - 1) })
 }
 
-/// "cancel X".
 pub(super) fn end(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::End)?;
     // "I quit X, so now it is Y": what counts is Y.

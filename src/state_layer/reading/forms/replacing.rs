@@ -101,7 +101,6 @@ pub(super) fn now_is(clause: &Clause) -> Option<Change> {
     bare.then(|| Change::set("now", Some(new..clause.measured(new)), Some(old..old + 1)))
 }
 
-/// "no longer Y".
 pub(super) fn no_longer(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::NoLonger)?;
     let after = clause.phrase_from(mark.end);

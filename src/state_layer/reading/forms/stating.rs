@@ -26,7 +26,6 @@ pub(super) fn chosen(clause: &Clause) -> Option<Change> {
     Some(Change::set("choice", Some(new), None))
 }
 
-/// "make that X".
 pub(super) fn made(clause: &Clause) -> Option<Change> {
     let mark = clause.first(Sign::Make)?;
     let new = typed_from(clause, mark.end, None).or_else(|| clause.phrase_from(mark.end))?;

@@ -13,31 +13,24 @@ use super::words::{Tongue, Word};
 /// A class of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Sign {
-    /// Opens a question.
     Ask,
-    /// Opens a condition.
     If,
     /// Wishes, opinions, suggestions, uncertainty.
     Wish,
     /// A draft, an idea.
     Draft,
-    /// The past.
     Past,
     /// For this once, for now.
     Once,
-    /// Nothing changes.
     Keep,
     /// No change is wanted.
     NoNeed,
-    /// A reminder.
     Remind,
-    /// What somebody says.
     Hearsay,
     /// Something more, not something else.
     Add,
     /// A part that was spent, paid or reached.
     Part,
-    /// Another one.
     Other,
     /// A relation of the speaker's.
     Relation,
@@ -47,15 +40,11 @@ pub(super) enum Sign {
     Request,
     /// `Y` is replaced: what comes next is the old value.
     Instead,
-    /// Not.
     Not,
-    /// No longer.
     NoLonger,
     /// Swap, replace: old value, then new value.
     Swap,
-    /// Takes over.
     Over,
-    /// Leaves a function.
     Leave,
     /// Changes to another value.
     Move,
@@ -67,21 +56,16 @@ pub(super) enum Sign {
     Stead,
     /// Begins, takes, wants, uses: what comes next is in the place of something else.
     Begin,
-    /// A status reached.
     Status,
     /// Goes back to an earlier value.
     Back,
     /// A choice that was made.
     Choose,
-    /// From now on.
     Now,
     /// Tells somebody to use, send, call.
     Direct,
-    /// A correction.
     Correct,
-    /// "make that".
     Make,
-    /// Is.
     Is,
     /// Before a new value.
     To,
@@ -89,7 +73,6 @@ pub(super) enum Sign {
     From,
     /// Before the size of a change.
     By,
-    /// Joins two parts.
     And,
     /// A word with no content.
     Stop,
@@ -101,9 +84,7 @@ pub(super) type Class = (Sign, &'static str);
 /// A phrase found in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// Its class.
     pub sign: Sign,
-    /// Its first word.
     pub at: usize,
     /// The word after its last.
     pub end: usize,

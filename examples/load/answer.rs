@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::response::Response;
+use crate::wire::Response;
 
 /// The members of any answer that are compared or used. A missing one is empty.
 #[derive(Debug, Default, Deserialize)]
@@ -178,8 +178,7 @@ mod tests {
     use super::*;
 
     fn answer(status: u16, body: &str) -> Answer {
-        let response =
-            Response { status, replayed: false, retry_after: None, closes: false, body: body.as_bytes().to_vec() };
+        let response = Response { status, replayed: false, retry_after: None, body: body.as_bytes().to_vec() };
         Answer::read(&response, false)
     }
 

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use crate::answer::Seen;
 use crate::pause::stay_away;
-use crate::response::Response;
 use crate::sample::Binding;
+use crate::wire::Response;
 use crate::wire::{Request, Server};
 
 /// Look-ups at once.

@@ -19,7 +19,6 @@ mod postgres;
 mod preload;
 mod random;
 mod report;
-mod response;
 mod sample;
 mod stage;
 mod tally;

@@ -1,19 +1,32 @@
-//! Just enough HTTP/1.1 to measure a server without measuring the client: kept connections, one request at a time on
-//! each.
+//! Calls of a server: kept connections, one request at a time on each.
 
 use std::cell::RefCell;
 use std::io::{Error, ErrorKind};
 use std::time::{Duration, Instant};
 
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, IF_MATCH, RETRY_AFTER};
+use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-
-use super::response::{Response, read};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(35);
 /// A connection that was free for longer is not trusted: a server or a balancer may be about to close it.
 const STALE: Duration = Duration::from_secs(20);
+
+/// An answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    /// `Idempotent-Replayed: true`.
+    pub(crate) replayed: bool,
+    /// `Retry-After`, in seconds.
+    pub(crate) retry_after: Option<u64>,
+    pub(crate) body: Vec<u8>,
+}
 
 /// One request.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +55,8 @@ impl<'a> Request<'a> {
     }
 }
 
+type Connection = SendRequest<Full<Bytes>>;
+
 /// A server and the connections to it that are free at the moment.
 pub(crate) struct Server {
     address: String,
@@ -61,97 +76,54 @@ impl Server {
         let exchange = async {
             let free = self.free.borrow_mut().pop();
             let mut connection = match free {
-                Some((connection, since)) if since.elapsed() < STALE => connection,
-                _ => Connection::open(&self.address).await?,
+                Some((connection, since)) if since.elapsed() < STALE && connection.is_ready() => connection,
+                _ => self.connect().await?,
             };
-            connection.send(&self.text(request)).await?;
-            let response = connection.receive().await?;
-            if !response.closes {
+            let (head, body) = connection.send_request(self.text(request)?).await.map_err(Error::other)?.into_parts();
+            let body = body.collect().await.map_err(Error::other)?.to_bytes().to_vec();
+            if !connection.is_closed() {
                 self.free.borrow_mut().push((connection, Instant::now()));
             }
-            Ok(response)
+            let header = |name| text_of(&head.headers, name);
+            Ok(Response {
+                status: head.status.as_u16(),
+                replayed: header("idempotent-replayed") == Some("true"),
+                retry_after: header(RETRY_AFTER.as_str()).and_then(|seconds| seconds.parse().ok()),
+                body,
+            })
         };
         timeout(PATIENCE, exchange).await.map_err(|_| Error::from(ErrorKind::TimedOut))?
     }
 
-    fn text(&self, request: &Request<'_>) -> String {
+    async fn connect(&self) -> Result<Connection, Error> {
+        let stream = TcpStream::connect(&self.address).await?;
+        stream.set_nodelay(true)?;
+        let (connection, driver) = handshake(TokioIo::new(stream)).await.map_err(Error::other)?;
+        // It ends with the connection; what went wrong is told to the request that was under way.
+        tokio::task::spawn_local(driver);
+        Ok(connection)
+    }
+
+    fn text(&self, request: &Request<'_>) -> Result<hyper::Request<Full<Bytes>>, Error> {
         let Request { method, path, body, claim, revision } = *request;
-        let (address, key, length) = (&self.address, &self.key, body.len());
-        let mut text = String::with_capacity(256 + path.len() + length);
-        for part in [method, " ", path, " HTTP/1.1\r\nHost: ", address, "\r\nAuthorization: Bearer ", key, "\r\n"] {
-            text.push_str(part);
-        }
+        let mut built = hyper::Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, &self.address)
+            .header(AUTHORIZATION, format!("Bearer {}", self.key));
         if let Some(claim) = claim {
-            text.extend(["Idempotency-Key: ", claim, "\r\n"]);
+            built = built.header("idempotency-key", claim);
         }
         if let Some(revision) = revision {
-            text.extend(["If-Match: \"r", revision.to_string().as_str(), "\"\r\n"]);
+            built = built.header(IF_MATCH, format!("\"r{revision}\""));
         }
-        if method == "GET" {
-            text.push_str("\r\n");
-        } else {
-            text.push_str("Content-Type: application/json\r\nContent-Length: ");
-            text.extend([length.to_string().as_str(), "\r\n\r\n", body]);
+        if method != "GET" {
+            built = built.header(CONTENT_TYPE, "application/json");
         }
-        text
+        built.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).map_err(Error::other)
     }
 }
 
-struct Connection {
-    stream: TcpStream,
-    received: Vec<u8>,
-    piece: Vec<u8>,
-}
-
-impl Connection {
-    async fn open(address: &str) -> Result<Self, Error> {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        Ok(Self { stream, received: Vec::new(), piece: vec![0; 16_384] })
-    }
-
-    async fn send(&self, text: &str) -> Result<(), Error> {
-        let mut bytes = text.as_bytes();
-        while !bytes.is_empty() {
-            match self.stream.try_write(bytes) {
-                Ok(written) => bytes = &bytes[written..],
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.stream.writable().await?,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    async fn receive(&mut self) -> Result<Response, Error> {
-        self.received.clear();
-        loop {
-            self.stream.readable().await?;
-            match self.stream.try_read(&mut self.piece) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(length) => self.received.extend_from_slice(&self.piece[..length]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
-                Err(error) => return Err(error),
-            }
-            let response = read(&self.received).map_err(|why| Error::new(ErrorKind::InvalidData, why.0))?;
-            if let Some(response) = response {
-                return Ok(response);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_is_written_as_http() {
-        let server = Server::new("localhost:80", "cscp_key");
-        let request = Request { method: "PUT", path: "/a", body: "{}", claim: Some("k"), revision: Some(7) };
-        let expected = "PUT /a HTTP/1.1\r\nHost: localhost:80\r\nAuthorization: Bearer cscp_key\r\n\
-                        Idempotency-Key: k\r\nIf-Match: \"r7\"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
-        assert_eq!(server.text(&request), expected);
-        let expected = "GET /b HTTP/1.1\r\nHost: localhost:80\r\nAuthorization: Bearer cscp_key\r\n\r\n";
-        assert_eq!(server.text(&Request::get("/b")), expected);
-    }
+fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
 }

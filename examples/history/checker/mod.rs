@@ -13,8 +13,6 @@ mod probing;
 mod random;
 mod reading;
 mod record;
-#[path = "../../load/response.rs"]
-mod response;
 mod rules;
 mod seen;
 mod stage;

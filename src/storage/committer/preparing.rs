@@ -30,7 +30,7 @@ use crate::storage::{Loaded, StorageError, Store, Want};
 /// How often an operation is prepared anew because its space has changed meanwhile.
 pub(super) const TRIES: u8 = 4;
 /// How many facts make a space large.
-const LARGE: usize = 1_000;
+const LARGE: usize = 3_000;
 /// How many large spaces are remembered. It is a guess at what will be dear, and may be forgotten.
 const REMEMBERED: usize = 4_096;
 

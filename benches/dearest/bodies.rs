@@ -51,3 +51,16 @@ pub(crate) fn large(numbers: std::ops::Range<usize>, bytes: usize) -> Value {
     let facts = numbers.map(|n| json!({"key": format!("large_{n}"), "value": words(n, bytes)}));
     json!({"facts": facts.collect::<Vec<_>>()})
 }
+
+/// The same, of words that neither bind nor take anything back.
+pub(crate) fn plain(numbers: std::ops::Range<usize>, bytes: usize) -> Value {
+    let text = |n: usize| {
+        let words = (0..).map(|word| format!("address{} ", (n * 31 + word * 17) % 997));
+        let mut text = String::with_capacity(bytes + 16);
+        words.take(bytes / 9).for_each(|word| text.push_str(&word));
+        text.truncate(bytes);
+        text
+    };
+    let facts = numbers.map(|n| json!({"key": format!("large_{n}"), "value": text(n)}));
+    json!({"facts": facts.collect::<Vec<_>>()})
+}

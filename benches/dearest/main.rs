@@ -17,6 +17,7 @@ mod neighbours;
 #[path = "../../tests/postgres/mod.rs"]
 mod postgres;
 mod server;
+mod turns;
 
 use server::Server;
 

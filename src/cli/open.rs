@@ -159,6 +159,7 @@ pub(super) fn house(store: Arc<dyn Store>, rules: RulesInForce) -> House {
     let entropy = Box::new(SystemEntropy);
     let (committer, writer) = Committer::new(Arc::clone(&store), rules.clone(), entropy, Limits::default());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let committer = committer.preparing(Arc::clone(&clock));
     let service = Service::new(Arc::clone(&store), committer.clone(), rules.clone(), clock, Box::new(SystemEntropy));
     House { service, committer, writer: tokio::spawn(writer.run()), store, rules }
 }

@@ -5,11 +5,14 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 
+use super::preparing::{LargeSpaces, Ready};
 use super::queue::Queue;
 use super::work::{Work, want};
 use super::{Busy, Limits, RulesInForce, Submitted, Turnout, Waiting, spaces};
+use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, Entropy, TenantId};
-use crate::storage::{Locking, Row, StorageError, Store, Transaction, Want, rows};
+use crate::domain::rulebook::Rulebook;
+use crate::storage::{Loaded, Locking, Row, StorageError, Store, Transaction, Want, rows};
 
 /// How often an operation is left out because another process holds its stream, before it is waited for.
 const PATIENCE: u8 = 8;
@@ -31,6 +34,7 @@ pub(super) struct Line {
     pub(super) rules: RulesInForce,
     pub(super) entropy: Arc<Mutex<Box<dyn Entropy>>>,
     pub(super) limits: Limits,
+    pub(super) large: LargeSpaces,
 }
 
 /// What became of each operation.
@@ -76,6 +80,7 @@ impl Line {
             rules: self.rules.clone(),
             entropy: Arc::clone(&self.entropy),
             limits: self.limits,
+            large: self.large.clone(),
         }
     }
 
@@ -196,7 +201,11 @@ impl Line {
             );
             self.queue.clock_was_behind(seconds);
         }
-        waiting.reply(turnout.into_answer());
+        let answer = match turnout {
+            turnout @ (Turnout::Decided(_) | Turnout::Stale) => Ok(turnout),
+            other => other.into_answer().map(|outcome| Turnout::Decided(Box::new(outcome))),
+        };
+        waiting.reply(answer);
     }
 
     /// An attempt, and if its commit was not answered, what became of it.
@@ -266,10 +275,13 @@ impl Line {
             loaded.rows.extend(people.into_iter().map(|principal| (tenant_id.clone(), Row::Principal(principal))));
             loaded.people_unknown.extend(too_many.then_some(tenant_id));
         }
-        let rows = spaces::load(transaction.as_mut(), &wants, &loaded.streams).await?;
+        let mut ready = self.ready(submissions, &wants, &loaded, &rules, transaction.as_mut()).await?;
+        let rows = spaces::load(transaction.as_mut(), &wants, &loaded.streams, &ready).await?;
         let now = transaction.now().await?;
         let mut work = Work::new(submissions, loaded, now);
         work.take_spaces(rows);
+        work.take_ready(&wants, &mut ready);
+        work.note(&self.large);
         let outcomes = {
             // Nothing is awaited while decisions are made. A source that panicked once has no half-changed state.
             let mut entropy = self.entropy.lock().unwrap_or_else(PoisonError::into_inner);
@@ -293,6 +305,25 @@ impl Line {
 }
 
 impl Line {
+    /// What was prepared and is still so.
+    async fn ready(
+        &self,
+        submissions: &[&Submitted],
+        wants: &[Want],
+        loaded: &Loaded,
+        rules: &Rulebook,
+        transaction: &mut dyn Transaction,
+    ) -> Result<Ready, StorageError> {
+        let mut ready = Ready::default();
+        for (place, (submission, want)) in submissions.iter().zip(wants).enumerate() {
+            if loaded.streams.get(place).is_some_and(Option::is_some) && submission.prepared.is_some() {
+                let disposal = transaction.stream_head(&want.tenant_id, &StreamKey::Disposal).await?;
+                ready.judge(place, submission, want, loaded, disposal, rules);
+            }
+        }
+        Ok(ready)
+    }
+
     /// Asks, under the locks, which entries tell of what was deleted, and has it written down.
     async fn account(&self, transaction: &mut dyn Transaction, work: &mut Work) -> Result<(), StorageError> {
         let deleted: Vec<_> = work.accounts().iter().map(|(space, account)| (space.clone(), account.ids())).collect();

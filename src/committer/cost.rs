@@ -16,6 +16,8 @@ const FACT: u64 = 80;
 const DEPENDENCY: u64 = 20;
 /// So many bytes of a value take a microsecond.
 const BYTES: usize = 32;
+/// What is cheaper than this is not prepared.
+const DEAR: u64 = 5_000;
 /// What may take the history of a whole space.
 const WHOLE: u64 = 20_000;
 
@@ -43,6 +45,25 @@ fn of_space(action: &SpaceAction) -> u64 {
         | SpaceAction::RemoveSignal(_)
         | SpaceAction::SetItem(_)
         | SpaceAction::RemoveItem(_) => SPACE,
+    }
+}
+
+/// Whether an operation is worth preparing before the lock, in a space that is large or is not.
+pub(super) fn is_dear(action: &SpaceAction, in_large_space: bool) -> bool {
+    match action {
+        SpaceAction::Write(facts) => {
+            in_large_space || facts.iter().any(|fact| fact.at.is_some()) || of_space(action) >= DEAR
+        }
+        SpaceAction::Observe(reading) => in_large_space || reading.at != reading.recorded_at,
+        SpaceAction::Restore { .. } | SpaceAction::Delete { .. } | SpaceAction::CloseTask { .. } => true,
+        SpaceAction::Describe { .. }
+        | SpaceAction::SetIdentity(_)
+        | SpaceAction::SetSignal(_)
+        | SpaceAction::RemoveSignal(_)
+        | SpaceAction::SetItem(_)
+        | SpaceAction::RemoveItem(_)
+        | SpaceAction::SavePack { .. }
+        | SpaceAction::Erase => false,
     }
 }
 

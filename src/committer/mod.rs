@@ -10,9 +10,11 @@
 //! front; after a few times it is waited for, and then given up.
 
 mod accounting;
+mod answer;
 mod batch;
 mod cost;
 mod in_force;
+mod preparing;
 mod queue;
 mod spaces;
 mod turns;
@@ -28,16 +30,17 @@ use tokio::task::JoinSet;
 use crate::domain::canonical::Digest;
 use crate::domain::id::Entropy;
 use crate::domain::idempotency::Claim;
-use crate::domain::operation::{Answer, Operation};
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Timestamp;
+use crate::domain::operation::Operation;
+use crate::domain::time::Clock;
 use crate::state_layer::operation::{SpaceAnswer, SpaceOperation};
 use crate::state_layer::request::Request;
 use crate::state_layer::request::{Answered, Refused};
 use crate::storage::{StorageError, Store, Tenant};
 
+pub use answer::{Busy, Committed};
 use batch::Line;
 pub use in_force::RulesInForce;
+use preparing::{LargeSpaces, Prepared, Preparing};
 use queue::Queue;
 use spaces::stream_of;
 use turns::Place;
@@ -66,6 +69,8 @@ struct Submitted {
     tenant: Arc<Tenant>,
     request: Request,
     claim: Option<Claim>,
+    /// What was found out about it beforehand.
+    prepared: Option<Arc<Prepared>>,
 }
 
 /// A decision of either kind.
@@ -77,6 +82,8 @@ enum Turnout {
     Decided(Box<Outcome>),
     /// Another process holds what it needs.
     Held,
+    /// It was prepared, and what it is about has changed since.
+    Stale,
     /// A stream that it needs was last written to so many seconds later than the clock shows.
     ClockBehind(u32),
 }
@@ -86,75 +93,8 @@ impl Turnout {
     fn into_answer(self) -> Result<Outcome, Busy> {
         match self {
             Self::Decided(outcome) => Ok(*outcome),
-            Self::Held => Err(Busy::Contended),
+            Self::Held | Self::Stale => Err(Busy::Contended),
             Self::ClockBehind(seconds) => Err(Busy::ClockBehind { seconds }),
-        }
-    }
-}
-
-/// What was decided and is durable.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Committed<T = Result<Answer, Refusal>> {
-    /// What was decided: an answer or a refusal, or the answer alone once refusals have been dealt with.
-    pub result: T,
-    /// When it was decided; of a replay, when it was decided first.
-    pub at: Timestamp,
-    /// Whether an `Idempotency-Key` brought an earlier decision back.
-    pub replayed: bool,
-}
-
-impl<T> Committed<T> {
-    /// The same decision with its result seen as something else.
-    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Committed<U> {
-        Committed { result: f(self.result), at: self.at, replayed: self.replayed }
-    }
-}
-
-impl<A, R> Committed<Result<A, R>> {
-    /// The answer, or the refusal; either still says when it was decided and whether it is a replay.
-    pub fn accepted(self) -> Result<Committed<A>, Committed<R>> {
-        let Self { result, at, replayed } = self;
-        match result {
-            Ok(result) => Ok(Committed { result, at, replayed }),
-            Err(result) => Err(Committed { result, at, replayed }),
-        }
-    }
-}
-
-/// Why nothing was decided, or why it is not known whether it was.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Busy {
-    /// Too much waits already.
-    #[error("too much waits already")]
-    Full {
-        /// When to try again, in seconds.
-        retry_after_seconds: u32,
-    },
-    /// Another process holds what is needed, and did so for too long.
-    #[error("another process holds what is needed")]
-    Contended,
-    /// What is needed was last written to later than the clock shows. Nothing can be decided there by time: whatever ends in
-    /// between would end too late.
-    #[error("the clock is {seconds} s behind what was recorded")]
-    ClockBehind { seconds: u32 },
-    /// The database does not take it.
-    #[error("{0}")]
-    Storage(#[from] StorageError),
-    /// The server is stopping.
-    #[error("the server is stopping")]
-    Stopping,
-}
-
-impl Busy {
-    /// Why, in one word.
-    fn reason(&self) -> &'static str {
-        match self {
-            Self::Full { .. } => "full",
-            Self::Contended | Self::Storage(StorageError::Contended | StorageError::Conflict) => "contended",
-            Self::ClockBehind { .. } => "clock_behind",
-            Self::Storage(StorageError::Unavailable(_)) => "unavailable",
-            Self::Storage(_) => "inconsistent",
-            Self::Stopping => "stopping",
         }
     }
 }
@@ -193,14 +133,14 @@ impl Default for Limits {
 /// What travels with an operation: where its answer goes, and how often another process was in its way.
 struct Waiting {
     submission: Submitted,
-    reply: oneshot::Sender<Result<Outcome, Busy>>,
+    reply: oneshot::Sender<Result<Turnout, Busy>>,
     skips: u8,
     place: Place,
 }
 
 impl Waiting {
     /// The caller may have gone away; what was decided stands.
-    fn reply(self, answer: Result<Outcome, Busy>) {
+    fn reply(self, answer: Result<Turnout, Busy>) {
         drop(self.reply.send(answer));
     }
 }
@@ -228,6 +168,10 @@ impl Writer {
 pub struct Committer {
     queues: Arc<[Arc<Queue>]>,
     store: Arc<dyn Store>,
+    rules: RulesInForce,
+    entropy: Arc<Mutex<Box<dyn Entropy>>>,
+    large: LargeSpaces,
+    preparing: Option<Arc<Preparing>>,
 }
 
 impl std::fmt::Debug for Committer {
@@ -247,10 +191,28 @@ impl Committer {
         let queue = Arc::new(Queue::new(limits));
         let (rules, entropy) = (rules.into(), Arc::new(Mutex::new(entropy)));
         let writers = store.writers();
-        let first = Line { queue, store: Arc::clone(&store), rules, entropy, limits };
+        let large = LargeSpaces::default();
+        let first = Line {
+            queue,
+            store: Arc::clone(&store),
+            rules: rules.clone(),
+            entropy: Arc::clone(&entropy),
+            limits,
+            large: large.clone(),
+        };
         let others = (1..writers).map(|_| first.beside()).collect::<Vec<_>>();
         let lines: Vec<Line> = std::iter::once(first).chain(others).collect();
-        (Self { queues: lines.iter().map(|line| Arc::clone(&line.queue)).collect(), store }, Writer(lines))
+        let queues = lines.iter().map(|line| Arc::clone(&line.queue)).collect();
+        (Self { queues, store, rules, entropy, large, preparing: None }, Writer(lines))
+    }
+
+    /// Prepares dear operations on fact spaces before they wait for the writer. The clock says about what time it is; what is
+    /// decided has the time of the lock.
+    #[must_use]
+    pub fn preparing(self, clock: Arc<dyn Clock>) -> Self {
+        let (store, rules, entropy) = (Arc::clone(&self.store), self.rules.clone(), Arc::clone(&self.entropy));
+        let preparing = Preparing::new(store, rules, entropy, self.large.clone(), clock);
+        Self { preparing: Some(Arc::new(preparing)), ..self }
     }
 
     /// Queues an operation and waits for its commit. Giving up waiting does not call it off.
@@ -281,14 +243,36 @@ impl Committer {
     }
 
     async fn decided(&self, tenant: Arc<Tenant>, request: Request, claim: Option<Claim>) -> Result<Outcome, Busy> {
-        let answer = self.queue_and_wait(Submitted { tenant, request, claim }).await;
+        let submitted = Submitted { tenant, request, claim, prepared: None };
+        let answer = match &self.preparing {
+            Some(preparing) => self.prepare_and_wait(preparing, submitted).await,
+            None => self.queue_and_wait(submitted).await.and_then(Turnout::into_answer),
+        };
         if let Err(busy) = &answer {
             metrics::counter!("cscp_refused_operations_total", "reason" => busy.reason()).increment(1);
         }
         answer
     }
 
-    async fn queue_and_wait(&self, submission: Submitted) -> Result<Outcome, Busy> {
+    /// Has the operation prepared if it is dear, and again where that was in vain.
+    async fn prepare_and_wait(&self, preparing: &Arc<Preparing>, mut submitted: Submitted) -> Result<Outcome, Busy> {
+        let turn = preparing.turn(&submitted).await?;
+        for _ in 0..preparing::TRIES {
+            if turn.is_some() {
+                submitted.prepared = preparing.prepare(&submitted).await?.map(Arc::new);
+            }
+            match self.queue_and_wait(submitted.clone()).await? {
+                Turnout::Stale => {
+                    metrics::counter!("cscp_prepared_operations_total", "outcome" => "stale").increment(1);
+                }
+                turnout => return turnout.into_answer(),
+            }
+        }
+        submitted.prepared = None;
+        self.queue_and_wait(submitted).await.and_then(Turnout::into_answer)
+    }
+
+    async fn queue_and_wait(&self, submission: Submitted) -> Result<Turnout, Busy> {
         let (reply, answer) = oneshot::channel();
         let queue = &self.queues[self.line_of(&submission)];
         let place = cost::place(&submission);

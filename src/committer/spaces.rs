@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::preparing::{LargeSpaces, Ready};
 use super::work::inconsistent;
 use crate::domain::decide::Rules;
 use crate::domain::event::{About, Recorded, StreamKey};
@@ -13,14 +14,14 @@ use crate::domain::time::Timestamp;
 use crate::domain::world::World;
 use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::authority::AuthorityOrder;
-use crate::state_layer::decide::{SpaceDecision, SpaceRules, decide};
+use crate::state_layer::decide::{Foreseen, SpaceDecision, SpaceRules, decide_foreseen, foresee};
 use crate::state_layer::event::SpaceEvent;
 use crate::state_layer::fact::Fact;
 use crate::state_layer::ledger::LedgerRules;
 use crate::state_layer::operation::{SpaceAnswer, SpaceOperation, WriterStanding};
 use crate::state_layer::refusal::SpaceRefusal;
-use crate::state_layer::space::{Space, SpaceRecord};
-use crate::storage::{ChangedSpace, SpaceRow, SpaceWant, StorageError, Transaction, Want, Writes};
+use crate::state_layer::space::{Space, SpaceRecord, Touched};
+use crate::storage::{ChangedSpace, SpaceRow, SpaceWant, StorageError, Store, Transaction, Want, Writes};
 
 /// What an operation on a space locks: its stream, and its writer stands as registered.
 pub(super) fn stream_of(operation: &SpaceOperation) -> Needs {
@@ -40,43 +41,90 @@ pub(super) struct Loaded {
 
 /// Loads the spaces of a batch whose streams are held. What is stated late is folded in where it belongs, so all of
 /// its space is loaded, in a second step: only the first one tells what is late.
+///
+/// Of an operation that was prepared, the space is there; of one that was prepared in vain, nothing is looked at.
 pub(super) async fn load(
     transaction: &mut dyn Transaction,
     wants: &[Want],
     streams: &[Option<Vec<StreamKey>>],
+    ready: &Ready,
 ) -> Result<Loaded, StorageError> {
-    let held = wants.iter().zip(streams).filter(|(_, streams)| streams.is_some());
-    let wants: Vec<&Want> = held.map(|(want, _)| want).filter(|want| want.space.is_some()).collect();
+    let held = wants
+        .iter()
+        .zip(streams)
+        .enumerate()
+        .filter(|(place, (_, streams))| streams.is_some() && !ready.stale.contains(place));
+    let wants: Vec<(&Want, Option<&Space>)> = held
+        .filter(|(_, (want, _))| want.space.is_some())
+        .map(|(place, (want, _))| (want, ready.tried.get(&place).map(|tried| &tried.space)))
+        .collect();
     if wants.is_empty() {
         return Ok(Loaded::default());
     }
-    let mut rows = transaction.load_spaces(&first_wants(&wants)).await?;
-    let newest = rows.iter().filter_map(|(tenant, space, row)| match row {
-        SpaceRow::Space(record) => Some(((tenant.clone(), space.clone()), record.newest?)),
-        _ => None,
-    });
-    let whole = late(&wants, newest.collect());
+    let first = first_wants(&wants);
+    let mut rows = if first.is_empty() { Vec::new() } else { transaction.load_spaces(&first).await? };
+    let whole = late(&wants, newest(&rows));
     if !whole.is_empty() {
-        let all = whole.iter().map(|(tenant_id, space_id)| SpaceWant {
-            tenant_id: tenant_id.clone(),
-            space_id: space_id.clone(),
-            live: false,
-            whole: true,
-            named: Vec::new(),
-        });
-        rows.extend(transaction.load_spaces(&all.collect::<Vec<_>>()).await?);
+        rows.extend(transaction.load_spaces(&whole_wants(&whole)).await?);
     }
     Ok(Loaded { rows, whole })
 }
 
-/// What stands in each space, and what is named in it or in a wider one.
-fn first_wants(wants: &[&Want]) -> Vec<SpaceWant> {
+/// What one operation needs, looked at without a lock.
+pub(super) async fn look(store: &dyn Store, want: &Want) -> Result<Loaded, StorageError> {
+    let mut loaded = Loaded::default();
+    let wants = [(want, None)];
+    // All at once where that is known beforehand.
+    let needs_whole = want.space.as_ref().is_some_and(|(_, needs)| needs.whole);
+    let mut first = first_wants(&wants);
+    if needs_whole {
+        first.iter_mut().filter(|asked| asked.live).for_each(|asked| asked.whole = true);
+    }
+    loaded.rows = rows_of(store, &want.tenant_id, &first).await?;
+    loaded.whole = late(&wants, newest(&loaded.rows));
+    if !loaded.whole.is_empty() && !needs_whole {
+        loaded.rows.extend(rows_of(store, &want.tenant_id, &whole_wants(&loaded.whole)).await?);
+    }
+    Ok(loaded)
+}
+
+async fn rows_of(store: &dyn Store, tenant_id: &TenantId, wants: &[SpaceWant]) -> Result<Rows, StorageError> {
+    let rows = store.spaces(wants).await?;
+    Ok(rows.into_iter().map(|(space_id, row)| (tenant_id.clone(), space_id, row)).collect())
+}
+
+type Rows = Vec<(TenantId, SpaceId, SpaceRow)>;
+
+/// When the newest statement of each space was made.
+fn newest(rows: &Rows) -> BTreeMap<(TenantId, SpaceId), Timestamp> {
+    let newest = rows.iter().filter_map(|(tenant, space, row)| match row {
+        SpaceRow::Space(record) => Some(((tenant.clone(), space.clone()), record.newest?)),
+        _ => None,
+    });
+    newest.collect()
+}
+
+fn whole_wants(whole: &BTreeSet<(TenantId, SpaceId)>) -> Vec<SpaceWant> {
+    let all = whole.iter().map(|(tenant_id, space_id)| SpaceWant {
+        tenant_id: tenant_id.clone(),
+        space_id: space_id.clone(),
+        live: false,
+        whole: true,
+        named: Vec::new(),
+    });
+    all.collect()
+}
+
+/// What stands in each space, and what is named in it or in a wider one. Of a space that is there, nothing.
+fn first_wants(wants: &[(&Want, Option<&Space>)]) -> Vec<SpaceWant> {
     let mut asked: BTreeMap<(TenantId, SpaceId), (bool, BTreeSet<String>)> = BTreeMap::new();
-    for want in wants {
+    for (want, there) in wants {
         let Some((space_id, needs)) = &want.space else { continue };
-        let own = asked.entry((want.tenant_id.clone(), space_id.clone())).or_default();
-        own.0 = true;
-        own.1.extend(needs.named.iter().map(|pointer| pointer.0.clone()));
+        if there.is_none() {
+            let own = asked.entry((want.tenant_id.clone(), space_id.clone())).or_default();
+            own.0 = true;
+            own.1.extend(needs.named.iter().map(|pointer| pointer.0.clone()));
+        }
         for (wider, pointer) in &needs.wider {
             let wider = asked.entry((want.tenant_id.clone(), wider.clone())).or_default();
             wider.1.insert(pointer.0.clone());
@@ -93,13 +141,17 @@ fn first_wants(wants: &[&Want]) -> Vec<SpaceWant> {
 }
 
 /// Spaces to which something is stated that lies before what was stated there, earlier in this batch included.
-fn late(wants: &[&Want], mut newest: BTreeMap<(TenantId, SpaceId), Timestamp>) -> BTreeSet<(TenantId, SpaceId)> {
+fn late(
+    wants: &[(&Want, Option<&Space>)],
+    mut newest: BTreeMap<(TenantId, SpaceId), Timestamp>,
+) -> BTreeSet<(TenantId, SpaceId)> {
     let mut whole = BTreeSet::new();
-    for want in wants {
+    for (want, there) in wants {
         let Some((space_id, needs)) = &want.space else { continue };
         let key = (want.tenant_id.clone(), space_id.clone());
-        let last = newest.get(&key).copied();
-        if needs.is_whole(last) {
+        let known = there.and_then(|space| space.record.as_ref()).and_then(|record| record.newest);
+        let last = newest.get(&key).copied().max(known);
+        if needs.is_whole(last) && !there.is_some_and(|space| space.whole) {
             whole.insert(key.clone());
         }
         // Nothing that names its time comes after what is stated as of the present: its time is not known yet.
@@ -125,19 +177,50 @@ impl Spaces {
         }
     }
 
-    /// Decides one operation. A panic in a decision would be a bug; it costs that one operation an answer, not the
-    /// server its writer.
-    #[expect(clippy::type_complexity, reason = "events and answer, as in every decision")]
-    pub(super) fn decide(
+    /// Takes a space that was loaded beforehand. Rows that were loaded since are the same.
+    pub(super) fn take_ready(&mut self, tenant_id: &TenantId, space_id: &SpaceId, mut space: Space) {
+        let own = self.spaces.entry((tenant_id.clone(), space_id.clone())).or_default();
+        space.whole |= own.whole;
+        let loaded = std::mem::replace(own, space);
+        own.facts.extend(loaded.facts);
+        own.readings.extend(loaded.readings);
+        own.rulings.extend(loaded.rulings);
+    }
+
+    /// How many facts of a space are there.
+    pub(super) fn facts(&self, tenant_id: &TenantId, space_id: &SpaceId) -> usize {
+        self.spaces.get(&(tenant_id.clone(), space_id.clone())).map_or(0, |space| space.facts.len())
+    }
+
+    /// Hands a space over.
+    pub(super) fn remove(&mut self, tenant_id: &TenantId, space_id: &SpaceId) -> Option<Space> {
+        self.spaces.remove(&(tenant_id.clone(), space_id.clone()))
+    }
+
+    /// Notes which spaces are large.
+    pub(super) fn note(&self, large: &LargeSpaces) {
+        for ((tenant_id, space_id), space) in &self.spaces {
+            large.note(tenant_id, space_id, space.facts.len());
+        }
+    }
+
+    pub(super) fn foresee(
         &mut self,
         world: &World,
         operation: &SpaceOperation,
         rules: &Rules<'_>,
         now: Timestamp,
         ids: &mut Ids<'_>,
-    ) -> Result<(Vec<Recorded<SpaceEvent>>, Result<SpaceAnswer, SpaceRefusal>), StorageError> {
+    ) -> Option<Foreseen> {
+        let rules = self.rules(world, operation, rules);
+        let space = self.spaces.entry((world.tenant_id.clone(), operation.space_id.clone())).or_default();
+        foresee(space, &operation.space_id, operation, &rules, now, ids)
+    }
+
+    /// What a decision goes by beside the space.
+    fn rules<'a>(&self, world: &World, operation: &SpaceOperation, rules: &Rules<'a>) -> SpaceRules<'a> {
         let settings = &rules.policy.pack().state_layer;
-        let rules = SpaceRules {
+        SpaceRules {
             ledger: LedgerRules {
                 order: AuthorityOrder::new(&settings.authority_order),
                 time_sensitive_keys: settings.time_sensitive_keys.clone(),
@@ -146,10 +229,34 @@ impl Spaces {
             writer: writer(world, operation),
             wider: self.wider(&world.tenant_id, operation),
             item_ttl_seconds: settings.working_item_seconds,
-        };
+        }
+    }
+
+    /// Decides one operation. A panic in a decision would be a bug; it costs that one operation an answer, not the
+    /// server its writer.
+    #[expect(clippy::type_complexity, reason = "events and answer, as in every decision")]
+    pub(super) fn decide(
+        &mut self,
+        world: &World,
+        operation: &SpaceOperation,
+        rules: &Rules<'_>,
+        foreseen: Option<Foreseen>,
+        now: Timestamp,
+        ids: &mut Ids<'_>,
+    ) -> Result<(Vec<Recorded<SpaceEvent>>, Result<SpaceAnswer, SpaceRefusal>), StorageError> {
+        let rules = self.rules(world, operation, rules);
         let space = self.spaces.entry((world.tenant_id.clone(), operation.space_id.clone())).or_default();
-        let run = AssertUnwindSafe(|| decide(space, &operation.space_id, operation, &rules, now, ids));
-        let SpaceDecision { events, result } = catch_unwind(run).map_err(|_| inconsistent("the decision panicked"))?;
+        // Another operation of this batch has changed the space since.
+        let foreseen = foreseen.filter(|_| space.touched == Touched::default());
+        let prepared = foreseen.is_some();
+        let run =
+            AssertUnwindSafe(|| decide_foreseen(space, &operation.space_id, operation, &rules, foreseen, now, ids));
+        let (SpaceDecision { events, result }, came_true) =
+            catch_unwind(run).map_err(|_| inconsistent("the decision panicked"))?;
+        if prepared {
+            let outcome = if came_true { "used" } else { "differs" };
+            metrics::counter!("cscp_prepared_operations_total", "outcome" => outcome).increment(1);
+        }
         let recorded = events.into_iter().map(|event| recorded(&operation.space_id, event)).collect();
         Ok((recorded, result))
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::accounting::{self, Accounts};
+use super::preparing::{LargeSpaces, Ready};
 use super::spaces::{Spaces, stream_of};
 use super::{Committed, Outcome, Submitted, Turnout};
 use crate::domain::canonical::Digest;
@@ -17,6 +18,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::verdict::Reason;
 use crate::domain::world::World;
 use crate::evidence::entry::{Appended, StreamHead, append};
+use crate::state_layer::decide::Foreseen;
 use crate::state_layer::event::SpaceEvent;
 use crate::state_layer::refusal::SpaceRefusal;
 use crate::state_layer::request::Request;
@@ -48,6 +50,10 @@ pub(super) struct Work {
     moved: BTreeSet<(TenantId, StreamKey)>,
     accounts: Accounts,
     writes: Writes,
+    /// What was found out beforehand about operations of this batch, by their places.
+    foreseen: BTreeMap<usize, Foreseen>,
+    /// Operations that were prepared in vain.
+    stale: BTreeSet<usize>,
 }
 
 impl Work {
@@ -82,6 +88,8 @@ impl Work {
             moved: BTreeSet::new(),
             accounts: Accounts::new(),
             writes: Writes::default(),
+            foreseen: BTreeMap::new(),
+            stale: BTreeSet::new(),
         }
     }
 
@@ -103,6 +111,9 @@ impl Work {
         if behind > MAX_BEHIND_SECONDS && !only_records(submission) {
             return Ok(Turnout::ClockBehind(u32::try_from(behind).unwrap_or(u32::MAX)));
         }
+        if self.stale.contains(&index) {
+            return Ok(Turnout::Stale);
+        }
         let scope = submission.tenant.policy_scope();
         let rules = rules.rules(&scope);
         let mut ids = Ids::new(now, entropy);
@@ -115,7 +126,8 @@ impl Work {
             Request::Space(operation) => {
                 let Some(world) = self.worlds.get(tenant_id) else { return Err(inconsistent(NO_STATE)) };
                 let before = self.spaces.forgotten(tenant_id, &operation.space_id);
-                let (events, result) = self.spaces.decide(world, operation, &rules, now, &mut ids)?;
+                let foreseen = self.foreseen.remove(&index);
+                let (events, result) = self.spaces.decide(world, operation, &rules, foreseen, now, &mut ids)?;
                 let forgotten = &self.spaces.forgotten(tenant_id, &operation.space_id) - &before;
                 self.forget(tenant_id, &operation.space_id, &forgotten);
                 if !forgotten.is_empty() {
@@ -198,6 +210,24 @@ impl Work {
     /// Takes the rows of fact spaces.
     pub(super) fn take_spaces(&mut self, rows: super::spaces::Loaded) {
         self.spaces.take(rows);
+    }
+
+    /// Takes what was prepared of these operations.
+    pub(super) fn take_ready(&mut self, wants: &[Want], ready: &mut Ready) {
+        self.stale = std::mem::take(&mut ready.stale);
+        for (place, tried) in std::mem::take(&mut ready.tried) {
+            let Some((want, (space_id, _))) = wants.get(place).and_then(|want| Some((want, want.space.as_ref()?)))
+            else {
+                continue;
+            };
+            self.spaces.take_ready(&want.tenant_id, space_id, tried.space);
+            self.foreseen.extend(tried.foreseen.map(|foreseen| (place, foreseen)));
+        }
+    }
+
+    /// Notes which of the spaces are large.
+    pub(super) fn note(&self, large: &LargeSpaces) {
+        self.spaces.note(large);
     }
 
     /// The clock of a stream never runs backwards, whatever the wall clock does.

@@ -149,6 +149,9 @@ pub trait DisposalStore: Send + Sync {
     /// The head of the tenant's disposal stream; none before its first entry.
     async fn disposal_head(&self, tenant_id: &TenantId) -> Result<Option<StreamHead>, StorageError>;
 
+    /// The head of a stream that has this name; none before its first entry.
+    async fn stream_head(&self, tenant_id: &TenantId, stream: &StreamKey) -> Result<Option<StreamHead>, StorageError>;
+
     /// What must not be erased.
     async fn held(&self, tenant_id: &TenantId) -> Result<HoldSet, StorageError>;
 

@@ -170,6 +170,13 @@ pub trait Transaction: Send {
     /// The present, read after the locks are held.
     async fn now(&mut self) -> Result<Timestamp, StorageError>;
 
+    /// The head of a stream that has this name, locked or not; none before its first entry.
+    async fn stream_head(
+        &mut self,
+        tenant_id: &TenantId,
+        stream: &StreamKey,
+    ) -> Result<Option<StreamHead>, StorageError>;
+
     /// Writes everything, set by set.
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError>;
 

@@ -176,6 +176,7 @@ impl House {
     ) -> Self {
         let (committer, writer) = Committer::new(Arc::clone(&store), rules.clone(), Box::new(SystemEntropy), limits);
         let shared: Arc<dyn Clock> = Arc::new(ground.clock.clone());
+        let committer = committer.preparing(Arc::clone(&shared));
         let signer = Signer::new("tests.example".to_owned(), vec![[4; 32]]);
         let log = Transparency::new(Arc::clone(&store), Arc::clone(&shared), Some(signer), Arc::new(NoGuard));
         let witnesses = trusted_witnesses().map(|witness| witness.vkey()).to_vec();

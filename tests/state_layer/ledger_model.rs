@@ -39,7 +39,7 @@ const UTTERANCES: [&str; 6] = [
 ];
 
 #[derive(Debug, Clone)]
-enum Said {
+pub(crate) enum Said {
     Fact {
         key: usize,
         value: usize,
@@ -56,7 +56,7 @@ enum Said {
     },
 }
 
-fn said() -> impl Strategy<Value = (i64, Said)> {
+pub(crate) fn said() -> impl Strategy<Value = (i64, Said)> {
     let fact = (
         (0..KEYS.len(), 0..VALUES.len(), any::<bool>(), 0..6_usize),
         (
@@ -310,7 +310,7 @@ proptest! {
 }
 
 /// The same things said to a space.
-fn action(number: usize, seconds: Option<i64>, said: &Said, world: &World) -> SpaceAction {
+pub(crate) fn action(number: usize, seconds: Option<i64>, said: &Said, world: &World) -> SpaceAction {
     match statement(number, seconds.unwrap_or(0), said) {
         Statement::Fact(fact) => {
             let pointed = |pointer: Pointer| {

@@ -7,7 +7,7 @@ use cscp::domain::operation::CredentialKind;
 use cscp::domain::policy::PolicyRef;
 use cscp::domain::time::Timestamp;
 use cscp::state_layer::authority::AuthorityOrder;
-use cscp::state_layer::decide::{SpaceDecision, SpaceRules, decide};
+use cscp::state_layer::decide::{SpaceDecision, SpaceRules, decide, decide_foreseen, foresee};
 use cscp::state_layer::fact::{Fact, FactScope, MemoryType, Pointer, Source, Standing};
 use cscp::state_layer::ledger::LedgerRules;
 use cscp::state_layer::operation::{
@@ -118,6 +118,18 @@ pub(crate) struct World {
     pub(crate) sparse: bool,
     /// What is kept while only a part is loaded.
     pub(crate) kept: Space,
+    /// How many trials folded something, and of how many the result was taken.
+    pub(crate) acts: usize,
+    pub(crate) trials: usize,
+    pub(crate) came_true: usize,
+}
+
+/// What was decided, without the random ids of rulings.
+fn unruled(decided: &impl std::fmt::Debug) -> String {
+    let text = format!("{decided:?}");
+    let mut parts = text.split("rul_");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + &part[32..])
 }
 
 impl World {
@@ -132,6 +144,9 @@ impl World {
             wider: Vec::new(),
             sparse: false,
             kept: Space::default(),
+            acts: 0,
+            trials: 0,
+            came_true: 0,
         }
     }
 
@@ -154,6 +169,7 @@ impl World {
             self.load(&operation);
         }
         let before = self.space.clone();
+        self.foresees(&operation, &rules);
         let mut ids = Ids::new(self.now, &mut self.entropy);
         let decision = decide(&mut self.space, &self.space_id, &operation, &rules, self.now, &mut ids);
         let mut replayed = before.clone();
@@ -169,6 +185,36 @@ impl World {
             self.store(&decision);
         }
         decision
+    }
+
+    /// Whatever is decided, a trial beforehand changes nothing about it: made some time ago, just now, or with a clock that is
+    /// ahead.
+    fn foresees(&mut self, operation: &SpaceOperation, rules: &SpaceRules<'_>) {
+        let mut plain = self.space.clone();
+        let mut entropy = Counting(self.entropy.0);
+        let mut ids = Ids::new(self.now, &mut entropy);
+        let decided = decide(&mut plain, &self.space_id, operation, rules, self.now, &mut ids);
+        self.acts += 1;
+        let earlier = [7_000_000, 1, 0, -3][self.acts % 4];
+        {
+            let mut space = self.space.clone();
+            // The same ids in the same order: nothing else could be compared.
+            let mut entropy = Counting(self.entropy.0);
+            let mut ids = Ids::new(self.now, &mut entropy);
+            let then = Timestamp::from_micros(self.now.as_micros() - earlier);
+            let foreseen = foresee(&mut space, &self.space_id, operation, rules, then, &mut ids);
+            assert_eq!(space, self.space, "a trial changes nothing");
+            self.trials += usize::from(foreseen.is_some());
+            let drawn = if foreseen.is_some() { 1_000_000 } else { 0 };
+            let mut entropy = Counting(self.entropy.0 + drawn);
+            let mut ids = Ids::new(self.now, &mut entropy);
+            let (again, came_true) =
+                decide_foreseen(&mut space, &self.space_id, operation, rules, foreseen, self.now, &mut ids);
+            self.came_true += usize::from(came_true);
+            assert_eq!(unruled(&again.events), unruled(&decided.events), "{earlier} µs before");
+            assert_eq!(unruled(&again.result), unruled(&decided.result), "{earlier} µs before");
+            assert_eq!(space.facts, plain.facts, "{earlier} µs before");
+        }
     }
 
     /// Loads what the operation needs and no more.

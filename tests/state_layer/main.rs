@@ -11,6 +11,7 @@ mod decide_refusals;
 mod decide_room;
 mod decide_statebench;
 mod decide_writing;
+mod foreseeing;
 mod ledger_cases;
 mod ledger_invariants;
 mod ledger_model;

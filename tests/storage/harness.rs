@@ -129,7 +129,7 @@ impl House {
         let rules = Arc::new(PackSource::Shipped.load().unwrap());
         let (committer, writer) = Committer::new(store, rules, Box::new(SeededEntropy(seed)), limits);
         tokio::spawn(writer.run());
-        committer
+        committer.preparing(ManualClock::new())
     }
 
     /// Retention by the shipped packs.

@@ -28,6 +28,7 @@ mod policies;
 mod pooler;
 #[path = "../postgres/mod.rs"]
 mod postgres;
+mod prepared;
 mod processes;
 mod races;
 mod replay;

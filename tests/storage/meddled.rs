@@ -317,6 +317,11 @@ impl DisposalStore for Meddled {
         self.inner.disposal_head(tenant_id).await
     }
 
+    async fn stream_head(&self, tenant_id: &TenantId, stream: &StreamKey) -> Result<Option<StreamHead>, StorageError> {
+        self.before("stream_head").await;
+        self.inner.stream_head(tenant_id, stream).await
+    }
+
     async fn held(&self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
         self.inner.held(tenant_id).await
     }

@@ -5,6 +5,7 @@ use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use cscp::domain::principal::{PersonKey, Principal};
 use cscp::domain::time::Timestamp;
+use cscp::evidence::entry::StreamHead;
 use cscp::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
     Want, Writes,
@@ -90,6 +91,14 @@ impl<I: Interference> Transaction for Passing<I> {
 
     async fn now(&mut self) -> Result<Timestamp, StorageError> {
         self.inner.now().await
+    }
+
+    async fn stream_head(
+        &mut self,
+        tenant_id: &TenantId,
+        stream: &StreamKey,
+    ) -> Result<Option<StreamHead>, StorageError> {
+        self.inner.stream_head(tenant_id, stream).await
     }
 
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {

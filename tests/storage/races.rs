@@ -15,6 +15,7 @@ use cscp::domain::operation::{Answer, ChangeSlots, CredentialKind, Operation};
 use cscp::domain::principal::{PersonKey, Principal};
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::Timestamp;
+use cscp::evidence::entry::StreamHead;
 use cscp::service::verify_tenant;
 use cscp::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Store, Tenant,
@@ -215,6 +216,14 @@ impl Transaction for Unlocked {
 
     async fn now(&mut self) -> Result<Timestamp, StorageError> {
         self.inner()?.now().await
+    }
+
+    async fn stream_head(
+        &mut self,
+        tenant_id: &TenantId,
+        stream: &StreamKey,
+    ) -> Result<Option<StreamHead>, StorageError> {
+        self.inner()?.stream_head(tenant_id, stream).await
     }
 
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {

@@ -6,11 +6,11 @@
 //! holds the later ones of its conversation back: they would be read as if it had never been sent.
 
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::future::Future;
 
 use axum::http::StatusCode;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,6 +30,8 @@ const POST: Endpoint = Endpoint::post("/v1/messages/batch", &[Scope::MessageInge
 
 /// The most messages in one body.
 const MAX_MESSAGES: usize = 1_000;
+/// How many messages are read before others have the thread.
+const READ_AT_ONCE: usize = 16;
 
 /// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
@@ -58,11 +60,6 @@ enum ResultWire {
     Problem(Value),
 }
 
-/// What became of a message, and where in the body it stands.
-type Answered = (usize, Result<Committed<Answer>, Problem>);
-/// A conversation on its way.
-type Pending<'a> = Pin<Box<dyn Future<Output = Vec<Answered>> + Send + 'a>>;
-
 async fn post(call: Call, body: Body<BatchWire>) -> Result<Reply, Problem> {
     let messages = body.typed.messages;
     if messages.is_empty() || messages.len() > MAX_MESSAGES {
@@ -72,6 +69,10 @@ async fn post(call: Call, body: Body<BatchWire>) -> Result<Reply, Problem> {
     let mut conversations: Vec<Vec<(usize, Operation)>> = Vec::new();
     let mut places = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
+        if index % READ_AT_ONCE == READ_AT_ONCE - 1 {
+            // Others that wait for this thread come in between.
+            tokio::task::yield_now().await;
+        }
         match read(&call, index, message) {
             Ok((conversation_id, operation)) => {
                 let place = *places.entry(conversation_id).or_insert(conversations.len());
@@ -84,9 +85,11 @@ async fn post(call: Call, body: Body<BatchWire>) -> Result<Reply, Problem> {
         }
     }
     let decide = |operation| call.decide(operation, None);
-    let mut pending: Vec<Pending<'_>> =
-        conversations.into_iter().map(|messages| Box::pin(in_turn(messages, decide)) as Pending<'_>).collect();
-    poll_fn(|context| drive(&mut pending, &mut answered, context)).await;
+    let mut pending: FuturesUnordered<_> =
+        conversations.into_iter().map(|messages| in_turn(messages, decide)).collect();
+    while let Some(over) = pending.next().await {
+        answered.extend(over);
+    }
     answered.sort_by_key(|(index, _)| *index);
     let results = answered.into_iter().map(|(_, result)| shown(&call, result));
     Reply::ok(&ResultsWire { results: results.collect() })
@@ -113,18 +116,6 @@ where
         answered.push((index, result));
     }
     answered
-}
-
-/// Lets every conversation go on as far as it can.
-fn drive(pending: &mut Vec<Pending<'_>>, answered: &mut Vec<Answered>, context: &mut Context<'_>) -> Poll<()> {
-    pending.retain_mut(|conversation| match conversation.as_mut().poll(context) {
-        Poll::Pending => true,
-        Poll::Ready(over) => {
-            answered.extend(over);
-            false
-        }
-    });
-    if pending.is_empty() { Poll::Ready(()) } else { Poll::Pending }
 }
 
 fn held_back() -> Problem {

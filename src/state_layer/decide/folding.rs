@@ -15,8 +15,8 @@ use crate::state_layer::statement::Statement;
 /// A fact before and after.
 #[derive(Debug)]
 pub(super) struct Changed {
-    before: Option<Fact>,
-    after: Fact,
+    pub(super) before: Option<Fact>,
+    pub(super) after: Fact,
     /// Whether it goes: a fact made from a reading that, with what is known now, bears on another fact or on none.
     unmade: bool,
 }

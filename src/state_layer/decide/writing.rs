@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::Deciding;
 use super::checking::{self, Called};
 use super::classifying::classify;
-use super::folding;
+use super::folding::{self, Changed};
+use super::foreseeing::Foresight;
 use super::room::{self, Room, full};
 use crate::domain::id::{FactUid, PrincipalId, SpaceId};
 use crate::domain::time::Timestamp;
@@ -88,11 +89,10 @@ impl Deciding<'_, '_> {
         own: &[FactUid],
     ) -> Result<Effects, SpaceRefusal> {
         let before: Vec<(Room, i64)> = Room::ALL.into_iter().map(|room| (room, room.taken(self.space))).collect();
-        let changed =
-            folding::changes(self.space, statements, &self.rules.ledger).map_err(|given_up| match given_up {
-                GivenUp::TooMuch => SpaceRefusal::WriteTooLarge { what: "consequences".to_owned(), limit: MAX_WORK },
-                GivenUp::Disagreement => full("facts of one key that disagree"),
-            })?;
+        let changed = self.changes(statements)?.map_err(|given_up| match given_up {
+            GivenUp::TooMuch => SpaceRefusal::WriteTooLarge { what: "consequences".to_owned(), limit: MAX_WORK },
+            GivenUp::Disagreement => full("facts of one key that disagree"),
+        })?;
         for (room, taken) in before {
             let more = folding::more(&changed, |fact| room.of(fact));
             if more > 0 && taken.saturating_add(more) > room.most() {
@@ -109,6 +109,25 @@ impl Deciding<'_, '_> {
         Ok(effects)
     }
 
+    /// What statements change, as a trial has foreseen it or found out now. A trial ends here.
+    fn changes(&mut self, statements: Vec<Statement>) -> Result<Result<Vec<Changed>, GivenUp>, SpaceRefusal> {
+        match std::mem::replace(&mut self.foresight, Foresight::None) {
+            Foresight::None => {}
+            Foresight::Trial(_) => {
+                let changed = folding::changes(self.space, statements.clone(), &self.rules.ledger);
+                self.foresight = Foresight::Trial(Some((statements, changed)));
+                return Err(full("trials"));
+            }
+            Foresight::Known(foreseen) => {
+                if let Some(changed) = foreseen.of(&statements, self.now) {
+                    self.came_true = true;
+                    return Ok(changed);
+                }
+            }
+        }
+        Ok(folding::changes(self.space, statements, &self.rules.ledger))
+    }
+
     /// Facts as they stand now, in the order of their uids given.
     pub(super) fn facts(&self, uids: &[FactUid]) -> Vec<Fact> {
         uids.iter().filter_map(|uid| self.space.facts.get(uid).cloned()).collect()
@@ -123,8 +142,9 @@ impl Deciding<'_, '_> {
         writer_id: Option<&PrincipalId>,
         partition: &Partition,
     ) -> Fact {
+        let (uid, class) = self.foresight.next_fact(fact).unzip();
         let mut written = Fact {
-            uid: self.ids.fact(),
+            uid: uid.unwrap_or_else(|| self.ids.fact()),
             label: fact.label.clone(),
             key: fact.key.clone(),
             value: fact.value.clone(),
@@ -149,7 +169,7 @@ impl Deciding<'_, '_> {
             former: Vec::new(),
             history: Vec::new(),
         };
-        let class = classify(fact, &written.text(), partition, &self.rules.ledger.order);
+        let class = class.unwrap_or_else(|| classify(fact, &written.text(), partition, &self.rules.ledger.order));
         written.scope = class.scope;
         written.scope_id = class.scope_id;
         written.memory_type = class.memory_type;

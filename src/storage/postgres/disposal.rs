@@ -253,13 +253,22 @@ pub(super) fn read_holds(rows: &[PgRow]) -> Result<HoldSet, StorageError> {
     Ok(held)
 }
 
+/// The statement for the head of a stream that has this name. What is only locked has no id.
+pub(super) fn stream_head<'a>(tenant_id: &'a TenantId, stream: &'a StreamKey) -> Query<'a> {
+    let sql = "-- postgres: disposal.stream_head
+        SELECT stream_id AS c, seq, last_at, head_hash AS h FROM streams
+        WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND stream_id IS NOT NULL";
+    sqlx::query(sql).bind(tenant_id.as_str()).bind(stream.kind()).bind(stream.key())
+}
+
 #[async_trait]
 impl DisposalStore for PostgresStore {
     async fn disposal_head(&self, tenant_id: &TenantId) -> Result<Option<StreamHead>, StorageError> {
-        let sql = "-- postgres: disposal.head
-            SELECT stream_id AS c, seq, last_at, head_hash AS h FROM streams
-            WHERE tenant_id = $1 AND kind = 'disposal' AND key = 'disposal' AND stream_id IS NOT NULL";
-        let rows = self.rest.rows(tenant_id.as_str(), sqlx::query(sql).bind(tenant_id.as_str())).await?;
+        self.stream_head(tenant_id, &StreamKey::Disposal).await
+    }
+
+    async fn stream_head(&self, tenant_id: &TenantId, stream: &StreamKey) -> Result<Option<StreamHead>, StorageError> {
+        let rows = self.rest.rows(tenant_id.as_str(), stream_head(tenant_id, stream)).await?;
         rows.first().map(head).transpose()
     }
 

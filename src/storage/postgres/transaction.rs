@@ -6,11 +6,12 @@ use async_trait::async_trait;
 
 use super::judge::Judge;
 use super::session::{Desk, Session, WAIT};
-use super::{clock, disposal, load, lock, spaces, subject, write};
+use super::{clock, disposal, load, lock, rows, spaces, subject, write};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
+use crate::evidence::entry::StreamHead;
 use crate::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
     Want, Writes,
@@ -88,6 +89,16 @@ impl Transaction for PostgresTransaction {
         let now = clock::now(&mut self.session, self.clock.as_ref(), &self.judge).await?;
         self.now = Some(now);
         Ok(now)
+    }
+
+    async fn stream_head(
+        &mut self,
+        tenant_id: &TenantId,
+        stream: &StreamKey,
+    ) -> Result<Option<StreamHead>, StorageError> {
+        self.enter(Some(tenant_id)).await?;
+        let rows = self.session.rows(disposal::stream_head(tenant_id, stream)).await?;
+        rows.first().map(rows::head).transpose()
     }
 
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {

@@ -230,15 +230,27 @@ pub(super) async fn held(executor: impl SqliteExecutor<'_>, tenant_id: &TenantId
     Ok(held)
 }
 
+/// The head of a stream that has this name.
+pub(super) async fn stream_head(
+    executor: impl SqliteExecutor<'_>,
+    tenant_id: &TenantId,
+    stream: &StreamKey,
+) -> Result<Option<StreamHead>, StorageError> {
+    let sql = "-- sqlite: disposal.stream_head
+        SELECT stream_id AS c, seq, last_at, head_hash AS h FROM streams WHERE tenant_id = ? AND kind = ? AND key = ?";
+    let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(stream.kind()).bind(stream.key());
+    let row = query.fetch_optional(executor).await.map_err(unavailable)?;
+    row.as_ref().map(nameless_head).transpose()
+}
+
 #[async_trait]
 impl DisposalStore for SqliteStore {
     async fn disposal_head(&self, tenant_id: &TenantId) -> Result<Option<StreamHead>, StorageError> {
-        let sql = "-- sqlite: disposal.head
-            SELECT stream_id AS c, seq, last_at, head_hash AS h FROM streams
-            WHERE tenant_id = ? AND kind = 'disposal' AND key = 'disposal'";
-        let query = sqlx::query(sql).bind(tenant_id.as_str());
-        let row = query.fetch_optional(&self.readers).await.map_err(unavailable)?;
-        row.as_ref().map(nameless_head).transpose()
+        stream_head(&self.readers, tenant_id, &StreamKey::Disposal).await
+    }
+
+    async fn stream_head(&self, tenant_id: &TenantId, stream: &StreamKey) -> Result<Option<StreamHead>, StorageError> {
+        stream_head(&self.readers, tenant_id, stream).await
     }
 
     async fn held(&self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {

@@ -134,6 +134,14 @@ impl Transaction for SqliteTransaction {
         Ok(self.clock.now())
     }
 
+    async fn stream_head(
+        &mut self,
+        tenant_id: &TenantId,
+        stream: &StreamKey,
+    ) -> Result<Option<StreamHead>, StorageError> {
+        disposal::stream_head(&mut *self.inner, tenant_id, stream).await
+    }
+
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
         spaces::write(&mut self.inner, writes).await?;
         write::write(&mut self.inner, writes).await

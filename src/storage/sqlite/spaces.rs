@@ -63,8 +63,8 @@ pub(super) const ERASE: [&str; 4] = [
     // Packs of other spaces that took this one in.
     "-- sqlite: spaces.erase_packs
     DELETE FROM space_records WHERE kind = 'pack' AND tenant_id IN (SELECT value->>0 FROM json_each(?1))
-        AND EXISTS (SELECT 1 FROM json_each(?1) AS w, json_tree(space_records.body, '$.pack') AS named
-            JOIN space_records AS f ON f.tenant_id = w.value->>0 AND f.space_id = w.value->>1 AND f.kind = 'fact'
+        AND EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN json_tree(space_records.body, '$.pack') AS named
+            CROSS JOIN space_records AS f ON f.tenant_id = w.value->>0 AND f.space_id = w.value->>1 AND f.kind = 'fact'
             AND f.record_id = named.value
             WHERE named.type = 'text' AND w.value->>0 = space_records.tenant_id)",
     "-- sqlite: spaces.erase_answers

@@ -1,0 +1,73 @@
+//! What a caller of the committer gets: a durable decision, or why there is none.
+
+use crate::domain::operation::Answer;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Timestamp;
+use crate::storage::StorageError;
+
+/// What was decided and is durable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Committed<T = Result<Answer, Refusal>> {
+    /// What was decided: an answer or a refusal, or the answer alone once refusals have been dealt with.
+    pub result: T,
+    /// When it was decided; of a replay, when it was decided first.
+    pub at: Timestamp,
+    /// Whether an `Idempotency-Key` brought an earlier decision back.
+    pub replayed: bool,
+}
+
+impl<T> Committed<T> {
+    /// The same decision with its result seen as something else.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Committed<U> {
+        Committed { result: f(self.result), at: self.at, replayed: self.replayed }
+    }
+}
+
+impl<A, R> Committed<Result<A, R>> {
+    /// The answer, or the refusal; either still says when it was decided and whether it is a replay.
+    pub fn accepted(self) -> Result<Committed<A>, Committed<R>> {
+        let Self { result, at, replayed } = self;
+        match result {
+            Ok(result) => Ok(Committed { result, at, replayed }),
+            Err(result) => Err(Committed { result, at, replayed }),
+        }
+    }
+}
+
+/// Why nothing was decided, or why it is not known whether it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Busy {
+    /// Too much waits already.
+    #[error("too much waits already")]
+    Full {
+        /// When to try again, in seconds.
+        retry_after_seconds: u32,
+    },
+    /// Another process holds what is needed, and did so for too long.
+    #[error("another process holds what is needed")]
+    Contended,
+    /// What is needed was last written to later than the clock shows. Nothing can be decided there by time: whatever ends in
+    /// between would end too late.
+    #[error("the clock is {seconds} s behind what was recorded")]
+    ClockBehind { seconds: u32 },
+    /// The database does not take it.
+    #[error("{0}")]
+    Storage(#[from] StorageError),
+    /// The server is stopping.
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+impl Busy {
+    /// Why, in one word.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Full { .. } => "full",
+            Self::Contended | Self::Storage(StorageError::Contended | StorageError::Conflict) => "contended",
+            Self::ClockBehind { .. } => "clock_behind",
+            Self::Storage(StorageError::Unavailable(_)) => "unavailable",
+            Self::Storage(_) => "inconsistent",
+            Self::Stopping => "stopping",
+        }
+    }
+}

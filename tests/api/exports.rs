@@ -130,9 +130,9 @@ async fn a_bundle_is_of_one_checkpoint_and_shows_that_it_goes_on_from_an_older_o
     sound(&after, &Trusted { kept: None, ..trusted.clone() });
     let shown = export(&auditor, json!({"conversation_id": "later", "consistent_from": size})).await;
     assert!(sound(&shown, &trusted)["entries"].as_u64().unwrap() > 0);
-    for size in [0, 99_999] {
+    for (size, status, code) in [(0, 422, "invalid_value"), (99_999, 404, "not_found")] {
         let body = json!({"consistent_from": size});
-        auditor.post_unchecked("/v1/evidence/export", &body).await.problem(404, "not_found");
+        auditor.post_unchecked("/v1/evidence/export", &body).await.problem(status, code);
     }
 }
 

@@ -116,10 +116,17 @@ async fn disambiguation(call: Call, PathId(id): PathId, body: Body<ChooseWire>) 
     asked(call, ask, claim).await
 }
 
-/// A target that is no target is refused as the slot that it would become; here it stands among the options.
-fn placed(mut problem: Problem) -> Problem {
-    if problem.code == "slot" {
-        problem.errors.iter_mut().for_each(|error| "/options".clone_into(&mut error.pointer));
+/// The options of a choice are its buttons, and the target of one becomes a slot. A refusal names either by what it
+/// becomes; here they stand among the options.
+fn placed(mut problem: Problem, choice: bool) -> Problem {
+    let slot = problem.code == "slot";
+    for error in &mut problem.errors {
+        if slot {
+            "/options".clone_into(&mut error.pointer);
+        } else if choice && let Some(option) = error.pointer.strip_prefix("/prompt/buttons") {
+            error.pointer = format!("/options{option}");
+            problem.detail = problem.detail.replacen("/buttons", "/options", 1).into_boxed_str();
+        }
     }
     problem
 }
@@ -155,7 +162,8 @@ struct ButtonWire {
 }
 
 async fn asked(call: Call, ask: Ask, claim: Option<Claim>) -> Result<Reply, Problem> {
-    let buttons = buttons_of(&ask);
+    let (buttons, choice) = (buttons_of(&ask), matches!(ask.what, AskWhat::Disambiguation(_)));
+    let placed = |problem| placed(problem, choice);
     let done = call.decide(Operation::Ask(Box::new(ask)), claim).await.map_err(placed)?;
     let Answer::Asked { item, effective_deadline, nonce, .. } = done.result else { return Err(unexpected()) };
     let wire = shown(&item, effective_deadline, nonce, buttons)?;

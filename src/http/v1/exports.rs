@@ -3,6 +3,8 @@
 //! The answer is streamed as it is read. What fails in between cuts it off: a bundle without its last line says so to
 //! whoever verifies it.
 
+use std::num::NonZeroU64;
+
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use axum::http::StatusCode;
@@ -60,7 +62,7 @@ struct ExportWire {
     until: Option<Timestamp>,
     #[serde(default)]
     payloads: PayloadsWire,
-    consistent_from: Option<u64>,
+    consistent_from: Option<NonZeroU64>,
     nonce: Option<Nonce>,
 }
 
@@ -93,7 +95,7 @@ async fn export(call: Call, body: Body<ExportWire>) -> Result<Response, Problem>
         from: wire.from,
         until: wire.until,
         payloads: wire.payloads.into(),
-        consistent_from: wire.consistent_from,
+        consistent_from: wire.consistent_from.map(NonZeroU64::get),
         nonce: wire.nonce,
     };
     bundle(&call, selection).await

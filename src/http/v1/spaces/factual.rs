@@ -42,6 +42,8 @@ struct Elsewhere {
 struct DependencyWire {
     fact: String,
     fact_space: Option<SpaceId>,
+    /// Where in it the name stands.
+    place: &'static str,
 }
 
 impl<'de> Deserialize<'de> for DependencyWire {
@@ -53,11 +55,11 @@ impl<'de> Deserialize<'de> for DependencyWire {
                 f.write_str("a fact's name, or an object with fact and fact_space")
             }
             fn visit_str<E>(self, fact: &str) -> Result<DependencyWire, E> {
-                Ok(DependencyWire { fact: fact.to_owned(), fact_space: None })
+                Ok(DependencyWire { fact: fact.to_owned(), fact_space: None, place: "" })
             }
             fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<DependencyWire, A::Error> {
                 let Elsewhere { fact, fact_space } = Elsewhere::deserialize(MapAccessDeserializer::new(members))?;
-                Ok(DependencyWire { fact, fact_space })
+                Ok(DependencyWire { fact, fact_space, place: "/fact" })
             }
         }
         reader.deserialize_any(Either)
@@ -154,8 +156,8 @@ fn dependencies(given: Vec<DependencyWire>, pointer: &str) -> Result<Vec<NamedDe
     if given.len() > MAX_DEPENDENCIES {
         return Err(Problem::invalid(pointer, format!("must hold at most {MAX_DEPENDENCIES}")));
     }
-    let named = given.into_iter().enumerate().map(|(index, DependencyWire { fact, fact_space })| {
-        printable(&fact, &format!("{pointer}/{index}"), NAME)?;
+    let named = given.into_iter().enumerate().map(|(index, DependencyWire { fact, fact_space, place })| {
+        printable(&fact, &format!("{pointer}/{index}{place}"), NAME)?;
         Ok(NamedDependency { pointer: Pointer(fact), space: fact_space })
     });
     named.collect()

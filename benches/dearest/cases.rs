@@ -202,6 +202,12 @@ async fn alike(measure: &Measure<'_>) {
     });
     let body = json!({"facts": facts.collect::<Vec<_>>()});
     measure.request("30 texts that quote 240 others", Method::POST, &at, &body).await;
+    for repeated in ["x ", "12 ", "R$ 12,00 ", "not ", "10/10/2026 "] {
+        let facts = (0..8).map(|n| json!({"key": format!("r{n}"), "value": repeated.repeat(16_000 / repeated.len())}));
+        let (at, body) =
+            (path(&format!("repeated{}", repeated.len()), "/facts/batch"), json!({"facts": facts.collect::<Vec<_>>()}));
+        measure.request(&format!("8 texts of {repeated:?} alone"), Method::POST, &at, &body).await;
+    }
 }
 
 async fn tasks(measure: &Measure<'_>) {

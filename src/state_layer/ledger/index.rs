@@ -39,7 +39,7 @@ pub(super) enum Facet {
 }
 
 /// FNV-1a, 64 bits: fast, the same everywhere, and never trusted to tell two texts apart.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hashed(u64);
 
 impl Hashed {

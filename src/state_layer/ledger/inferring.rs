@@ -193,20 +193,22 @@ impl Ledger {
         let text = fact.text();
         let whole = folded(&text);
         let words: Vec<&str> = lexemes(&text).collect();
-        let mut found: Vec<&Fact> = Vec::new();
-        for pair in words.windows(2) {
-            let Some(hashed) = opening(pair.first().copied(), pair.get(1).copied()) else { continue };
-            let filed: Vec<&FactUid> = self.index.of_words(hashed).take(COMMON + 1).collect();
-            for uid in filed.iter().copied().filter(|_| filed.len() <= COMMON) {
-                let Some(base) = self.facts.get(uid) else { continue };
-                let quoted = folded(base.text().trim());
-                let longer = whole.len() > quoted.len() && lexemes(&quoted).count() >= QUOTED_WORDS;
-                if longer && may_be_base(base, fact) && holds(&whole, &quoted) {
-                    found.push(base);
-                }
+        // A text may repeat itself without end: each opening is looked up once, and each fact is compared once.
+        let openings: BTreeSet<Hashed> =
+            words.windows(2).filter_map(|pair| opening(pair.first().copied(), pair.get(1).copied())).collect();
+        let mut filed: BTreeSet<&FactUid> = BTreeSet::new();
+        for hashed in openings {
+            let with_it: Vec<&FactUid> = self.index.of_words(hashed).take(COMMON + 1).collect();
+            if with_it.len() <= COMMON {
+                filed.extend(with_it);
             }
         }
-        found
+        let bases = filed.into_iter().filter_map(|uid| self.facts.get(uid)).filter(|base| may_be_base(base, fact));
+        let quoted = |base: &&Fact| {
+            let quoted = folded(base.text().trim());
+            whole.len() > quoted.len() && lexemes(&quoted).count() >= QUOTED_WORDS && holds(&whole, &quoted)
+        };
+        bases.filter(quoted).collect()
     }
 
     /// Facts from whose values those of a derived fact follow.

@@ -31,6 +31,10 @@ contract:
     cargo build --locked --bin cscp
     .ci/contract
 
+# Make clients from openapi.yaml with four generators, and compile them.
+clients:
+    .ci/clients
+
 # Compare with a hand-written transaction per message, both databases, sides in turns.
 bench *ARGS:
     cargo bench --locked --bench baseline -- {{ARGS}}

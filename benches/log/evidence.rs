@@ -100,7 +100,7 @@ async fn export(kept: &Kept, payloads: Payloads) -> Vec<u8> {
     let signer = Signer::new("bench.example".to_owned(), vec![[4; 32]]);
     let log = Transparency::new(Arc::clone(&store), Arc::clone(&clock), Some(signer), Arc::new(NoGuard));
     let service = Service::new(store, committer.clone(), rules, clock, Box::new(SystemEntropy));
-    let service = service.logging_to(Arc::new(log));
+    let service = service.with_log(Arc::new(log));
     let mut source = SystemEntropy;
     let mut ids = Ids::new(SystemClock.now(), &mut source);
     let scopes: BTreeSet<Scope> = [Scope::EvidenceRead, Scope::OocRaw].into();

@@ -40,7 +40,7 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     sole::warn_of_database(settings);
     log::compare(&log).await?;
     let mut house = open::house(store, rules);
-    house.service = house.service.told_by(policies.status()).logging_to(Arc::clone(&log));
+    house.service = house.service.with_policies(policies.status()).with_log(Arc::clone(&log));
     if !serve.no_demo_tenant {
         first_run::welcome(&house, address).await?;
     }

@@ -20,8 +20,6 @@ pub const MAX_TITLE_UNITS: usize = 20;
 pub const MAX_ROW_TITLE_UNITS: usize = 24;
 /// Rows of a list.
 pub const MAX_ROWS: usize = 10;
-/// A reply button's id; a list row's is 200, and ours are far below both.
-pub const MAX_BUTTON_ID_UNITS: usize = 256;
 
 /// What a button of ours does when it is tapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -248,7 +248,7 @@ impl Service {
 
     /// With this transparency log instead of one that signs nothing.
     #[must_use]
-    pub fn logging_to(self, log: Arc<Transparency>) -> Self {
+    pub fn with_log(self, log: Arc<Transparency>) -> Self {
         Self { log, ..self }
     }
 
@@ -257,15 +257,9 @@ impl Service {
         &self.log
     }
 
-    /// Another way of asking who may see what.
-    #[must_use]
-    pub fn asking(self, permissions: Arc<dyn spaces::Permissions>) -> Self {
-        Self { permissions, ..self }
-    }
-
     /// Whoever replaces the rules says here which are in force.
     #[must_use]
-    pub fn told_by(self, policies: watch::Receiver<PolicyStatus>) -> Self {
+    pub fn with_policies(self, policies: watch::Receiver<PolicyStatus>) -> Self {
         Self { policies, ..self }
     }
 

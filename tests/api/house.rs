@@ -182,9 +182,9 @@ impl House {
         let witnesses = trusted_witnesses().map(|witness| witness.vkey()).to_vec();
         let log = log.witnessed_by(Witnesses::new(witnesses, 0).unwrap());
         let service = Service::new(Arc::clone(&store), committer, rules, shared, Box::new(SystemEntropy));
-        let mut service = service.logging_to(Arc::new(log));
+        let mut service = service.with_log(Arc::new(log));
         if let Some(told) = told {
-            service = service.told_by(told);
+            service = service.with_policies(told);
         }
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());

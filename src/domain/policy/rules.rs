@@ -34,12 +34,6 @@ impl ApprovalRule {
         std::iter::once(self.role.as_str()).chain(self.also_roles.iter().map(String::as_str))
     }
 
-    /// Whether someone with these roles may approve, as far as roles go.
-    #[must_use]
-    pub fn is_met_by<S: AsRef<str>>(&self, held: &[S]) -> bool {
-        self.roles().all(|role| held.iter().any(|h| h.as_ref() == role))
-    }
-
     /// The rule that satisfies both.
     #[must_use]
     pub fn stricter(&self, other: &Self) -> Self {

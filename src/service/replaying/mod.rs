@@ -7,11 +7,11 @@
 //! erased without an entry in that stream.
 
 mod compare;
+mod orphans;
 mod projection;
 mod report;
 mod rows;
 mod space;
-mod unfounded;
 
 pub use compare::covered;
 pub use report::{Difference, How, ReplayReport};
@@ -65,7 +65,7 @@ pub async fn replay_tenant(
             report.join(part);
         }
     }
-    let part = replay.unfounded(&report.differences).await?;
+    let part = replay.orphans(&report.differences).await?;
     report.join(part);
     report.settle(&replay.disposed.counted);
     Ok(report)

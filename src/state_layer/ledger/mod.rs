@@ -19,7 +19,7 @@ mod weighing;
 mod work;
 mod writing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::authority::AuthorityOrder;
 use super::fact::Fact;
@@ -111,27 +111,8 @@ impl Ledger {
         self.work.may_stay()
     }
 
-    /// The facts that were derived from this one and stand: the dependencies read the other way (`derived_facts`).
-    #[must_use]
-    pub fn derived_from(&self, uid: &FactUid) -> Vec<FactUid> {
-        let derived = |fact: &&Fact| fact.is_valid() && index::bases(fact).any(|base| base == uid);
-        self.facts.values().filter(derived).map(|fact| fact.uid.clone()).collect()
-    }
-
     /// What the steps since this ledger was made have touched, with what was there before.
     pub(super) fn into_changes(self) -> (BTreeMap<FactUid, Fact>, BTreeMap<FactUid, Option<Fact>>) {
         (self.facts, self.before)
     }
-}
-
-/// The facts derived from each of the given ones, read the other way from the dependencies they name.
-#[must_use]
-pub fn derived_facts<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> BTreeMap<FactUid, BTreeSet<FactUid>> {
-    let mut derived: BTreeMap<FactUid, BTreeSet<FactUid>> = BTreeMap::new();
-    for fact in facts {
-        for base in fact.depends_on.iter().filter_map(|dependency| dependency.uid.as_ref()) {
-            derived.entry(base.clone()).or_default().insert(fact.uid.clone());
-        }
-    }
-    derived
 }

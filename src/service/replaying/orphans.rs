@@ -112,7 +112,7 @@ fn nobodys(table: LiveTable, row_id: String) -> Difference {
 
 impl Replay<'_> {
     /// Goes through every table for rows that no entry made. `known` differences are not told twice.
-    pub(super) async fn unfounded(&self, known: &[Difference]) -> Result<ReplayReport, StorageError> {
+    pub(super) async fn orphans(&self, known: &[Difference]) -> Result<ReplayReport, StorageError> {
         let told: BTreeSet<(LiveTable, &str)> =
             known.iter().filter_map(|difference| Some((difference.table?, difference.row_id.as_str()))).collect();
         let mut report = ReplayReport::default();

@@ -1,4 +1,4 @@
-//! Pages: how many, from where. A cursor is opaque, and no tenant can make one or use another's.
+//! Paging. A cursor is opaque and authenticated: a tenant can neither make one nor use another's.
 
 use axum::http::StatusCode;
 use base64::Engine as _;
@@ -19,7 +19,7 @@ struct Mark {
     id: String,
 }
 
-/// A list and where it goes on.
+/// A list with its continuation.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listed<T> {
     pub(crate) items: Vec<T>,
@@ -27,7 +27,7 @@ pub(crate) struct Listed<T> {
     pub(crate) next_cursor: Option<String>,
 }
 
-/// How many records are wanted.
+/// The number of records to return.
 pub(crate) fn limit(asked: Option<u32>) -> Result<u32, Problem> {
     let limit = asked.unwrap_or(DEFAULT_PAGE);
     if (1..=MAX_PAGE).contains(&limit) {

@@ -1,4 +1,4 @@
-//! `POST /v1/messages`: what does this message mean here?
+//! `POST /v1/messages`: the meaning of a message in its conversation.
 
 use super::turns::{MessageWire, TurnWire};
 use crate::domain::operation::Operation;

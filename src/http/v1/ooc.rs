@@ -1,6 +1,6 @@
 //! Observability over conversation: `POST /v1/ooc/query` and `GET /v1/ooc/commands/{command_id}/explanation`.
 //!
-//! Scopes are checked by the use case, because a refused look is evidence too.
+//! Scopes are checked by the use case, which records refused reads as evidence.
 
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT_LANGUAGE;
@@ -73,7 +73,7 @@ async fn explanation(call: Call, PathId(id): PathId, headers: HeaderMap) -> Resu
     Reply::ok(&call.app.service.explanation(&call.caller, &command_id, None, locale).await?)
 }
 
-/// The first language of `Accept-Language` that there are texts in. A locale must not go into the URL.
+/// The first language of `Accept-Language` that has texts. The locale is not in the URL, which proxies log.
 fn accepted(headers: &HeaderMap) -> Option<Language> {
     let text = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
     text.split(',').find_map(|range| Language::of(range.split(';').next().unwrap_or_default().trim()))

@@ -1,4 +1,4 @@
-//! `POST /v1/commands/{command_id}/results`: how a bound command stands.
+//! `POST /v1/commands/{command_id}/results`: reports the state of a bound command.
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};

@@ -27,7 +27,7 @@ const IDENTITY: Endpoint = Endpoint::put("/v1/fact-spaces/{fact_space}/identity"
 
 /// The most audiences and permissions.
 const MANY: usize = 32;
-/// The longest name of somebody or something.
+/// The longest name or id.
 const NAME: usize = 256;
 
 /// The routes of this file.

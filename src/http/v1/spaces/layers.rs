@@ -70,7 +70,7 @@ struct SignalBody {
 
 impl Wire for SignalBody {}
 
-/// A signal as callers see it.
+/// A signal for callers.
 #[derive(Debug, Serialize)]
 struct SignalWire {
     #[serde(flatten)]
@@ -140,7 +140,7 @@ struct ItemBody {
 
 impl Wire for ItemBody {}
 
-/// An item of the working set as callers see it.
+/// An item of the working set for callers.
 #[derive(Debug, Serialize)]
 struct ItemShown {
     key: String,

@@ -1,4 +1,4 @@
-//! What is kept of a person, for that person: `POST /v1/memories/query`.
+//! What is stored about a person, for that person: `POST /v1/memories/query`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ impl Wire for QueryWire {
     const MAY_BE_EMPTY: bool = true;
 }
 
-/// One memory as callers see it.
+/// One memory for callers.
 #[derive(Debug, Serialize)]
 struct MemoryWire {
     space: SpaceWire,

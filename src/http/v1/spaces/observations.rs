@@ -1,4 +1,4 @@
-//! Observations: what an utterance means for the facts of a space. The words are read and not kept.
+//! Observations: the meaning of an utterance for the facts of a space. The words are not stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ struct ObserveWire {
 
 impl Wire for ObserveWire {}
 
-/// What an utterance was read as, and what that changed.
+/// The reading of an utterance, and its effects.
 #[derive(Debug, Serialize)]
 struct ObservedWire {
     reading: ReadingWire,

@@ -58,7 +58,7 @@ struct TurnWire {
     observed_at: Option<Moment>,
 }
 
-/// A signal fetched for this request. Used and not kept.
+/// A signal for this request, which is not stored.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FetchedWire {
@@ -93,7 +93,7 @@ impl Wire for MakeWire {
     const SIZE: Size = Size::Batch;
 }
 
-/// A pack as callers see it.
+/// A pack for callers.
 #[derive(Debug, Serialize)]
 struct PackWire {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -252,7 +252,7 @@ async fn make(call: Call, body: Body<MakeWire>) -> Result<Reply, Problem> {
     }
 }
 
-/// A refusal names a fact as the caller did; the answer says where in the body instead.
+/// Replaces the name of a fact in a refusal by its place in the body.
 fn placed(error: ServiceError, (include, exclude): &(Vec<Pointer>, Vec<Pointer>)) -> Problem {
     let (list, names, name) = match &error {
         ServiceError::NoPack(PackRefusal::CannotInclude { name }) => ("include", include, name),

@@ -1,4 +1,4 @@
-//! Reading facts: a list, one, its chain, the current value of a key.
+//! Reads of facts: a list, one fact, its chain, the current value of a key.
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;

@@ -141,7 +141,6 @@ pub(super) fn new_tenant(tenant_id: TenantId, environment: String, policy_pack: 
     Tenant { tenant_id, environment, policy_pack, key, enabled: true, created_at: now }
 }
 
-/// A new key.
 pub(super) fn mint(
     tenant_id: TenantId,
     kind: CredentialKind,

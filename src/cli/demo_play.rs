@@ -15,7 +15,6 @@ pub(super) struct Asked {
     pub(super) wamid: String,
 }
 
-/// The state of the conversation.
 pub(super) struct Play<'a> {
     pub(super) stage: &'a Stage,
     context_id: String,
@@ -39,7 +38,6 @@ pub(super) fn word<'v>(value: &'v Value, pointer: &str) -> &'v str {
 }
 
 impl<'a> Play<'a> {
-    /// A conversation without messages.
     pub(super) fn new(stage: &'a Stage) -> Self {
         Self { stage, context_id: String::new(), messages: 0 }
     }

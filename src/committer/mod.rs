@@ -124,7 +124,6 @@ impl<A, R> Committed<Result<A, R>> {
 /// Why nothing was decided, or why it is not known whether it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Busy {
-    /// The queue is full.
     #[error("too many operations are waiting")]
     Full {
         /// When to try again, in seconds.
@@ -140,7 +139,6 @@ pub enum Busy {
     /// The database failed.
     #[error("{0}")]
     Storage(#[from] StorageError),
-    /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
 }
@@ -178,7 +176,6 @@ pub struct Limits {
     pub queued: usize,
     /// Operations waiting for one tenant, so that one tenant cannot shut out the others.
     pub queued_per_tenant: usize,
-    /// Operations in one batch.
     pub batch: usize,
     /// How long a commit may be under way before it counts as [`WriteHealth::Stalled`].
     pub stalled_after: Duration,
@@ -327,7 +324,6 @@ impl Committer {
         usize::try_from(hasher.finish() % lines).unwrap_or(0)
     }
 
-    /// How many operations wait.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.queues.iter().map(|queue| queue.len()).sum()

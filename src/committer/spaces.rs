@@ -110,7 +110,6 @@ fn late(wants: &[&Want], mut newest: BTreeMap<(TenantId, SpaceId), Timestamp>) -
     whole
 }
 
-/// The spaces of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Spaces {
     spaces: BTreeMap<(TenantId, SpaceId), Space>,

@@ -21,7 +21,6 @@ pub const ARTIFACT_SCHEMA: &str = include_str!("../../schemas/evidence-artifact.
 /// The JSON Schema (2020-12) of a line of a bundle.
 pub const BUNDLE_SCHEMA: &str = include_str!("../../schemas/evidence-bundle.schema.json");
 
-/// A line of a bundle.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
@@ -44,7 +43,6 @@ pub enum Line {
 
 #[derive(Debug, Serialize)]
 pub struct Opening {
-    /// [`FORMAT`].
     pub format: &'static str,
     /// The name of the log.
     pub origin: String,
@@ -52,7 +50,6 @@ pub struct Opening {
     pub environment: String,
     /// When the bundle was made, by the server's clock.
     pub created_at: Timestamp,
-    /// What was asked for.
     pub selection: Value,
     /// Which entries the bundle promises to contain.
     pub coverage: Coverage,
@@ -88,7 +85,6 @@ pub struct Chain {
 #[derive(Debug, Serialize)]
 pub struct Consistency {
     pub from: u64,
-    /// The hashes of the proof.
     pub proof: Vec<String>,
 }
 
@@ -102,14 +98,12 @@ pub struct Pack {
     pub document: Option<String>,
 }
 
-/// An entry of the log.
 #[derive(Debug, Serialize)]
 pub struct Entry {
     /// The header as it was hashed.
     pub header: String,
     /// The hash of the entry before it in its chain.
     pub prev_hash: String,
-    /// The commitment to its payload.
     pub payload_commitment: String,
     pub entry_hash: String,
     /// Its index in the tree, counted from 0.
@@ -145,9 +139,7 @@ pub struct FrameLine {
 /// The last line but one.
 #[derive(Debug, Serialize)]
 pub struct Summary {
-    /// Entries in the bundle.
     pub entries: u64,
-    /// Frames in the bundle.
     pub frames: u64,
     /// Entries that match the request but are not in the checkpoint yet.
     pub waiting: u64,

@@ -37,7 +37,6 @@ impl Checkpoint {
         self.size
     }
 
-    /// The root of its tree.
     #[must_use]
     pub fn root(&self) -> Digest {
         self.root

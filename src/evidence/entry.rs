@@ -117,11 +117,8 @@ struct PayloadOf<'a, E> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEntry {
     pub header: Header,
-    /// Commitment to the payload.
     pub payload_commitment: Digest,
-    /// Hash of the entry before.
     pub prev_hash: Digest,
-    /// Hash of this entry.
     pub entry_hash: Digest,
     /// The part that can be erased.
     pub body: Option<EntryBody>,

@@ -41,7 +41,6 @@ pub enum NoteError {
     /// The signature of a known key is not one of this text.
     #[error("the signature of {0} does not verify")]
     Forged(String),
-    /// No known key has signed.
     #[error("no known key has signed")]
     Unsigned,
     /// The text is signed, and is not a checkpoint.
@@ -52,7 +51,6 @@ pub enum NoteError {
 /// Identifies a signature's key together with the name; proves nothing.
 pub(super) type KeyId = [u8; 4];
 
-/// A key that signs notes.
 pub struct SigningKey {
     name: String,
     id: KeyId,

@@ -235,7 +235,6 @@ impl ChainCheck {
         u64::try_from(self.gone.len()).unwrap_or(u64::MAX).saturating_sub(self.undetermined())
     }
 
-    /// Checks the next entry.
     pub fn next(&mut self, tenant_id: &TenantId, entry: &LogEntry, erasures: &Erasures) -> Result<(), Broken> {
         self.take(entry, &look(tenant_id, entry), erasures)
     }

@@ -77,7 +77,6 @@ struct State {
 }
 
 impl Pulse {
-    /// A new connection.
     pub(super) fn new(address: IpAddr) -> Self {
         let state = State { phase: Phase::New, since: Instant::now(), stuck: None, replaced: false, unread: false };
         Self { address, state: Mutex::new(state), changed: Notify::new() }

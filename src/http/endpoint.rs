@@ -109,7 +109,6 @@ impl Endpoint {
     }
 }
 
-/// An endpoint and its handler.
 pub(crate) struct Route {
     endpoint: Endpoint,
     answer: MethodRouter<App>,

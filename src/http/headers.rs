@@ -48,7 +48,6 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Pro
     if visible && unescaped && (1..=MAX_KEY).contains(&key.len()) { Ok(Some(key.to_owned())) } else { Err(malformed()) }
 }
 
-/// The `ETag` of a revision.
 pub(crate) fn etag(revision: u64) -> String {
     format!("\"r{revision}\"")
 }

@@ -35,7 +35,6 @@ const TURNED_AWAY_AT_ONCE: usize = 64;
 /// The time for telling one.
 const TURNING_AWAY: Duration = Duration::from_secs(1);
 
-/// The limits of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenLimits {
     pub connections: usize,

@@ -19,7 +19,6 @@ struct Mark {
     id: String,
 }
 
-/// A list with its continuation.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listed<T> {
     pub(crate) items: Vec<T>,
@@ -43,7 +42,6 @@ fn tag(caller: &Caller, list: &str, payload: &[u8]) -> Vec<u8> {
     caller.keyed(Purpose::Request, &named).as_bytes()[..TAG_BYTES].to_vec()
 }
 
-/// The cursor for a position in a list.
 pub(crate) fn cursor(caller: &Caller, list: &str, position: Position) -> String {
     let payload = canonical(&Mark { micros: position.micros, id: position.id });
     let mut bytes = tag(caller, list, &payload);

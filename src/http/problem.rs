@@ -77,7 +77,6 @@ impl Problem {
         this
     }
 
-    /// Adds a header.
     pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.push((name, value));
@@ -85,7 +84,6 @@ impl Problem {
         self
     }
 
-    /// Adds a member.
     pub(crate) fn member(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.members.insert(name.to_owned(), value.into());
         self
@@ -225,7 +223,6 @@ impl From<Refusal> for Problem {
     }
 }
 
-/// The status of each refusal.
 fn status_of(refusal: &Refusal) -> StatusCode {
     match refusal {
         Refusal::ContextNotFound | Refusal::ItemNotFound | Refusal::CommandNotFound => StatusCode::NOT_FOUND,

@@ -49,11 +49,9 @@ struct Given {
 /// A member of a case whose result differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseFailure {
-    /// Name of the case.
     pub case: String,
     /// The member of `expect`.
     pub member: String,
-    /// What the case expects.
     pub expected: Value,
     /// What the packs decide; none if there is no such member.
     pub found: Option<Value>,

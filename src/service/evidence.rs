@@ -1,6 +1,6 @@
 //! Evidence reads (EQRP-like): artifacts and frames, with their redaction.
 //!
-//! Whoever may read evidence sees the ids of messages and conversations: linking a command to them is the purpose of
+//! A reader of evidence sees the ids of messages and conversations: linking a command to them is the purpose of
 //! evidence (RFC-WF-0034 IX). Slots and fact spaces are redacted unless the reader may see them raw.
 
 mod spaces;

@@ -129,7 +129,6 @@ pub enum ServiceError {
     /// No checkpoint is published yet: too few witnesses have cosigned.
     #[error("no checkpoint has the cosignatures of enough witnesses yet; ask again when they have signed one")]
     NotCosignedYet,
-    /// The cosignatures are refused.
     #[error("{0}")]
     NotCosigned(#[from] CosignRefusal),
     /// A legal hold covers some of it.
@@ -141,7 +140,6 @@ pub enum ServiceError {
     /// The `Idempotency-Key` of an erasure contains the person's name.
     #[error("the Idempotency-Key of an erasure must not name the person: send a random one")]
     KeyNamesSubject,
-    /// The key may not speak for the viewer that was named.
     #[error(
         "this key may not speak for that viewer: leave viewer out, or use a key that may (cscp key create --speaks-for, \
          cscp key speaks-for)"
@@ -156,7 +154,6 @@ pub enum ServiceError {
     /// The detail asked for is more than credential, role and policy allow.
     #[error("neither more detail nor this query is allowed for this credential, this viewer's role and this policy")]
     DetailNotAllowed,
-    /// The queue is full.
     #[error("too much is waiting already; try again after the stated time")]
     Busy {
         /// When to try again, in seconds.
@@ -358,7 +355,6 @@ impl Service {
         self.committer.oldest_commit()
     }
 
-    /// How many operations wait.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.committer.queued()

@@ -58,7 +58,6 @@ pub struct Disposal {
     pub principals: Vec<PrincipalId>,
     /// Fact spaces with everything in them, the stored answers about them, and packs that contain their facts.
     pub spaces: Vec<SpaceId>,
-    /// Records of fact spaces: kind and id.
     pub space_records: Vec<(SpaceId, SpaceRowKind, String)>,
     /// Streams whose name is erased. The chain stays and cannot be continued: if the same name is used again, a new
     /// chain begins.
@@ -111,7 +110,6 @@ pub struct HoldSet {
 }
 
 impl HoldSet {
-    /// Whether nothing is held.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.principals.is_empty() && self.conversations.is_empty()
@@ -150,7 +148,6 @@ pub trait DisposalStore: Send + Sync {
     /// The head of the tenant's disposal stream; none before its first entry.
     async fn disposal_head(&self, tenant_id: &TenantId) -> Result<Option<StreamHead>, StorageError>;
 
-    /// The holds in force.
     async fn held(&self, tenant_id: &TenantId) -> Result<HoldSet, StorageError>;
 
     /// The streams that have a name, with their heads.

@@ -82,7 +82,6 @@ impl Filed<String> {
     }
 }
 
-/// The name of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamName {
     pub stream_id: StreamId,

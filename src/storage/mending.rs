@@ -64,7 +64,6 @@ impl Misplaced {
 /// A repair, applied if the tree is unchanged since it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mending {
-    /// The size of the tree.
     pub size: u64,
     pub root: Digest,
     /// Tiles as derived from the leaves.

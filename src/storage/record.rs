@@ -27,7 +27,6 @@ pub struct Tenant {
     pub key: Digest,
     /// Whether its credentials work.
     pub enabled: bool,
-    /// When it was created.
     pub created_at: Timestamp,
 }
 
@@ -50,7 +49,6 @@ pub struct ApiKey {
     pub tenant_id: TenantId,
     /// Digest of the secret.
     pub digest: Digest,
-    /// Which kind of credential it is.
     pub kind: CredentialKind,
     /// The operations that it permits.
     pub scopes: BTreeSet<Scope>,
@@ -60,9 +58,7 @@ pub struct ApiKey {
     pub speaks_for: SpeaksFor,
     /// Its owner's name for it.
     pub label: String,
-    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -126,7 +122,6 @@ pub struct StoredClaim {
 pub struct PolicySet {
     /// `sha256:` and the hex digest of all files.
     pub hash: String,
-    /// The packs in it.
     pub packs: Vec<PolicyRef>,
     /// Path and text of each file, sorted by path.
     pub files: Vec<(String, String)>,
@@ -165,12 +160,10 @@ fn unreadable(what: &str) -> StorageError {
 pub struct PolicyVersion {
     /// Counted from 1, without a gap.
     pub version: u64,
-    /// When it was published.
     pub published_at: Timestamp,
     /// The publisher's note.
     pub note: Option<String>,
     /// The hash of the set; none if this version returned to the built-in packs.
     pub hash: Option<String>,
-    /// The packs in it.
     pub packs: Vec<PolicyRef>,
 }

@@ -10,7 +10,6 @@ use crate::state_layer::fact::{Fact, Standing};
 use crate::state_layer::reading::Reading;
 use crate::state_layer::space::{Signal, Space, SpaceRecord, WorkingItem};
 
-/// The kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SpaceRowKind {
     /// The space's own record.
@@ -105,7 +104,6 @@ impl SpaceRow {
         }
     }
 
-    /// Whether it is in force.
     #[must_use]
     pub fn is_live(&self) -> bool {
         match self {

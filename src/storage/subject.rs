@@ -138,7 +138,6 @@ pub struct HoldRow {
     pub kind: Held,
     /// The principal or the conversation.
     pub subject: String,
-    /// When it was placed.
     pub placed_at: Timestamp,
     /// Further details.
     pub terms: HoldTerms,
@@ -196,7 +195,6 @@ pub trait SubjectStore: Send + Sync {
 
     async fn erasure(&self, tenant_id: &TenantId, id: &ErasureId) -> Result<Option<ErasureRow>, StorageError>;
 
-    /// The erasure that was requested with this key.
     async fn erasure_by_request(
         &self,
         tenant_id: &TenantId,

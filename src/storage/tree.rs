@@ -30,7 +30,6 @@ pub struct Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
     pub entries: u64,
-    /// The leaves of the tree.
     pub leaves: u64,
     pub waiting: u64,
 }
@@ -48,12 +47,10 @@ pub struct Growth {
     pub leaves: Vec<Waiting>,
 }
 
-/// A checkpoint that was signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCheckpoint {
     /// The size of its tree.
     pub size: u64,
-    /// When it was signed.
     pub at: Timestamp,
     /// The signed note that is sent to readers.
     pub note: String,

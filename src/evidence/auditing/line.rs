@@ -88,7 +88,6 @@ pub(super) struct Chain {
     pub(super) last: Option<String>,
 }
 
-/// What was asked for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Selection {

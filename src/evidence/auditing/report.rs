@@ -85,7 +85,6 @@ pub struct BundleReport {
     /// Whose word for the keys was taken.
     #[serde(rename = "keys")]
     pub trust: Trust,
-    /// How many faults there are.
     #[serde(rename = "fault_count")]
     pub count: u64,
     /// The faults, in the order of lines; the first hundred.

@@ -8,7 +8,6 @@ use super::line::{Chain, Coverage, CoverageKind, Header, Opening, Selection};
 use super::report::Completeness;
 use crate::domain::canonical::Json;
 
-/// The formats that are known.
 const FORMATS: [&str; 2] = ["cscp-evidence-bundle/v1", "cscp-evidence-bundle/v2"];
 
 /// The subject that a bundle was asked for.
@@ -51,7 +50,6 @@ impl Scope {
         })
     }
 
-    /// The format of the bundle.
     pub(super) fn format(&self) -> &'static str {
         self.format
     }

@@ -34,7 +34,6 @@ pub enum TreeError {
     Outside {
         /// The position or older size.
         wanted: u64,
-        /// The size of the tree.
         size: u64,
     },
     /// A needed tile was not passed in.

@@ -58,7 +58,6 @@ impl TilePath {
         (path.to_string() == text).then_some(path)
     }
 
-    /// The tile that it is of.
     #[must_use]
     pub fn tile(&self) -> TileId {
         match self.kind {

@@ -10,7 +10,6 @@ use crate::evidence::tree::{TreeError, empty_root, node_hash};
 const HEIGHT: u32 = 8;
 /// The hashes of a full tile.
 pub(super) const FULL: usize = 1 << HEIGHT;
-/// The bytes of a hash.
 const HASH_BYTES: usize = 32;
 /// The levels of tiles that a tree can have: sizes are 64-bit numbers.
 const LEVELS: u8 = 8;
@@ -72,7 +71,6 @@ impl Tile {
         &self.hashes
     }
 
-    /// Gives the hashes away.
     pub(super) fn into_hashes(self) -> Vec<Digest> {
         self.hashes
     }
@@ -99,7 +97,6 @@ impl TileSet {
         self.0.insert(tile.id, tile);
     }
 
-    /// The tile that is there.
     #[must_use]
     pub fn get(&self, id: TileId) -> Option<&Tile> {
         self.0.get(&id)

@@ -6,7 +6,6 @@
 use crate::domain::canonical::Digest;
 use crate::evidence::tree::{empty_root, leaf_hash, node_hash};
 
-/// Why a proof is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
     /// The position lies outside the tree, or the old tree is larger than the new one.

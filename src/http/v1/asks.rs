@@ -31,7 +31,6 @@ const CHOOSE: Endpoint = Endpoint::post("/v1/contexts/{context_id}/disambiguatio
 /// The fewest options of a choice.
 const MIN_OPTIONS: usize = 2;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(CONFIRM, confirmation), Route::new(APPROVE, approval), Route::new(CHOOSE, disambiguation)]
 }

@@ -31,7 +31,6 @@ const POST: Endpoint = Endpoint::post("/v1/messages/batch", &[Scope::MessageInge
 /// The most messages in one body.
 const MAX_MESSAGES: usize = 1_000;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(POST, post)]
 }

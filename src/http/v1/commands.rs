@@ -33,7 +33,6 @@ const MAX_MESSAGES: usize = 64;
 /// The longest digest of an envelope.
 const MAX_DIGEST: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(BIND, bind), Route::new(TAKE_OVER, take_over), Route::new(GET, get), Route::new(QUERY, query)]
 }

@@ -30,7 +30,6 @@ const GET: Endpoint = Endpoint::get("/v1/contexts/{context_id}", &[Scope::Contex
 const SLOTS: Endpoint = Endpoint::patch("/v1/contexts/{context_id}/slots", &[Scope::ContextWrite]).for_agents();
 const MOVE: Endpoint = Endpoint::post("/v1/contexts/{context_id}/transitions", &[Scope::ContextWrite]).with_key();
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(OPEN, open),

@@ -15,7 +15,6 @@ use crate::http::respond::Reply;
 
 const POST: Endpoint = Endpoint::post("/v1/approvals/{approval_id}/decisions", &[Scope::ApprovalDecide]).with_key();
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(POST, post)]
 }

@@ -1,5 +1,5 @@
-//! Evidence: `POST /v1/evidence/query`, `GET /v1/evidence/artifacts/{artifact_id}`, `GET
-//! /v1/evidence/frames/{context_frame_id}`, proofs from the transparency log, and cosignatures of witnesses.
+//! Evidence: `POST /v1/evidence/query`, `GET /v1/evidence/artifacts/{artifact_id}`,
+//! `GET /v1/evidence/frames/{context_frame_id}`, proofs from the transparency log, and cosignatures of witnesses.
 //!
 //! Scopes are checked by the use case, which records refused reads as evidence.
 
@@ -41,7 +41,6 @@ const MAX_TYPE: usize = 64;
 /// The longest checkpoint with signatures, in bytes: room for a hundred signatures with usual names.
 const MAX_COSIGNED: usize = 65_536;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(QUERY, query),
@@ -82,7 +81,6 @@ struct PageWire {
     redaction: RedactionShown,
 }
 
-/// An artifact, and its redaction.
 #[derive(Debug, Serialize)]
 struct ArtifactWire {
     artifact: Value,

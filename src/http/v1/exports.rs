@@ -25,7 +25,6 @@ const EXPORT_OF: Endpoint =
 /// The media type of a bundle: one JSON value per line.
 const LINES: &str = "application/x-ndjson";
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(EXPORT, export), Route::new(EXPORT_OF, export_of)]
 }

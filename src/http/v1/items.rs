@@ -53,7 +53,6 @@ pub(super) fn collection(kind: ItemKind) -> &'static str {
     }
 }
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![Route::new(QUERY, query)];
     for kind in ItemKind::ALL {

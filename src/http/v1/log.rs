@@ -1,5 +1,5 @@
-//! The public log for monitors, mirrors and witnesses: `GET /log/{tenant}/checkpoint` and `GET
-//! /log/{tenant}/tile/{path}`.
+//! The public log for monitors, mirrors and witnesses: `GET /log/{tenant}/checkpoint` and
+//! `GET /log/{tenant}/tile/{path}`.
 //!
 //! These routes need no key, and answer only if the server was started with `--publish-log`.
 
@@ -22,7 +22,6 @@ const AT_ONCE: &str = "no-cache";
 /// A tile of a given width never changes.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(CHECKPOINT, checkpoint), Route::new(TILE, tile)]
 }

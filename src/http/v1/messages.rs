@@ -11,7 +11,6 @@ use crate::http::respond::Reply;
 
 const POST: Endpoint = Endpoint::post("/v1/messages", &[Scope::MessageIngest]);
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(POST, post)]
 }

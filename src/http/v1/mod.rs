@@ -24,7 +24,6 @@ mod view;
 
 use super::endpoint::Route;
 
-/// The health routes.
 pub(super) fn health_routes() -> Vec<Route> {
     public::health_routes()
 }

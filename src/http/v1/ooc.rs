@@ -22,7 +22,6 @@ const QUERY: Endpoint = Endpoint::query("/v1/ooc/query", &[Scope::OocRead]).refu
 const EXPLANATION: Endpoint =
     Endpoint::get("/v1/ooc/commands/{command_id}/explanation", &[Scope::OocRead]).refusals_recorded();
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(QUERY, query), Route::new(EXPLANATION, explanation)]
 }

@@ -45,7 +45,6 @@ pub(super) fn extensions(given: Option<Map<String, Value>>) -> Result<Map<String
     Ok(given)
 }
 
-/// A proposed command.
 #[derive(Debug, DeserializeDerive)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Proposed {

@@ -17,7 +17,6 @@ const MAY_READ: &[Scope] = &[Scope::ContextRead, Scope::OocRead, Scope::TenantAd
 const LIST: Endpoint = Endpoint::get("/v1/policies", MAY_READ);
 const GET: Endpoint = Endpoint::get("/v1/policies/{pack_id}", MAY_READ);
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(LIST, list), Route::new(GET, get)]
 }

@@ -29,7 +29,6 @@ const LIST: &str = "principals";
 /// The longest external name.
 const MAX_ALIAS: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(PUT, put), Route::new(QUERY, query)]
 }
@@ -67,7 +66,6 @@ struct PutWire {
 
 impl Wire for PutWire {}
 
-/// A principal for callers.
 #[derive(Debug, Serialize)]
 struct PrincipalWire {
     principal_id: PrincipalId,

@@ -1,5 +1,5 @@
-//! The rights of persons: `POST /v1/privacy/erasures`, `GET /v1/privacy/erasures/{erasure_id}`, `POST
-//! /v1/privacy/exports`.
+//! The rights of persons: `POST /v1/privacy/erasures`, `GET /v1/privacy/erasures/{erasure_id}`,
+//! `POST /v1/privacy/exports`.
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,6 @@ const LIST: &str = "exports";
 /// The longest external name.
 const MAX_ALIAS: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(ERASE, erase), Route::new(ERASURE, erasure), Route::new(EXPORT, export)]
 }

@@ -34,7 +34,6 @@ const READS_WITHIN: Duration = Duration::from_secs(2);
 /// The media type of a JSON Schema.
 const SCHEMA: &str = "application/schema+json";
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     let mut routes = health_routes();
     routes.extend([
@@ -46,7 +45,6 @@ pub(super) fn routes() -> Vec<Route> {
     routes
 }
 
-/// The health routes.
 pub(super) fn health_routes() -> Vec<Route> {
     vec![Route::new(HEALTH, health), Route::new(READY, ready)]
 }

@@ -24,7 +24,6 @@ const MAX_STATUS: usize = 64;
 /// The longest summary, in characters.
 const MAX_SUMMARY: usize = 500;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(POST, post)]
 }

@@ -43,14 +43,12 @@ pub enum Fate {
     Waiting,
 }
 
-/// The explanation of one command.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
     pub command_id: CommandId,
     /// Its name, where known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_name: Option<CommandName>,
-    /// What became of it.
     pub fate: Fate,
     /// Its state, if it was bound.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +57,6 @@ pub struct Explanation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<ContextId>,
     pub summary: String,
-    /// What happened, in order.
     pub steps: Vec<Step>,
     /// The same as a text for WhatsApp.
     pub text: String,

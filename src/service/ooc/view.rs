@@ -219,7 +219,6 @@ pub struct HistoryShown {
     pub message_ids: Vec<MessageId>,
 }
 
-/// The records that a context is shown from.
 pub(super) struct Stored<'a> {
     pub(super) context: &'a ContextRecord,
     /// The open items that can still be answered.

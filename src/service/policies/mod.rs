@@ -53,7 +53,6 @@ impl PolicyOrigin {
 /// The rules in force, and whether they are the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolicyStatus {
-    /// Their source.
     pub origin: PolicyOrigin,
     /// The published version that put them in force, if any.
     pub version: Option<u64>,
@@ -89,9 +88,7 @@ fn joined(errors: &[PolicyError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" | ")
 }
 
-/// The result of a poll.
 enum Found {
-    /// No change.
     Same,
     /// A change in progress: the next poll decides.
     Unsettled,
@@ -103,7 +100,6 @@ enum Found {
     Failed(PolicyFailure),
 }
 
-/// The effect of a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polled {
     /// The rules are as they were.

@@ -9,7 +9,6 @@ use crate::domain::time::Timestamp;
 use crate::packs::{NamedText, PackSource, set_hash};
 use crate::storage::{PolicySet, StorageError, Store};
 
-/// Why nothing was published.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PublishError {
     /// It does not load.
@@ -33,7 +32,6 @@ pub struct Published {
     pub version: u64,
     /// Whether a new version was made; otherwise the newest was already the same.
     pub new: bool,
-    /// The packs in it.
     pub packs: Vec<PolicyRef>,
     /// Cases that passed.
     pub passed: usize,

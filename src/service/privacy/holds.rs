@@ -36,7 +36,6 @@ pub struct HoldShown {
     pub conversation_id: Option<ConversationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When it was placed.
     pub placed_at: Timestamp,
     /// The credential that placed it.
     pub key_id: KeyId,

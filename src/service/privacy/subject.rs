@@ -258,7 +258,6 @@ impl Service {
     }
 }
 
-/// The stream of this kind and name.
 fn named(kind: &str, key: String) -> Option<StreamKey> {
     match kind {
         "conversation" => ConversationId::new(key).ok().map(StreamKey::Conversation),

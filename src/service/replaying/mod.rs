@@ -138,7 +138,6 @@ fn table_of(kind: &str) -> Option<LiveTable> {
     })
 }
 
-/// A running replay.
 struct Replay<'a> {
     store: &'a dyn Store,
     tenant: &'a Tenant,

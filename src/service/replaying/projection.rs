@@ -72,7 +72,6 @@ struct Told<E> {
     event: E,
 }
 
-/// The event of a payload.
 pub(super) fn event_of<E: DeserializeOwned>(payload: &str) -> Option<E> {
     serde_json::from_str::<Told<E>>(payload).ok().map(|told| told.event)
 }

@@ -11,7 +11,6 @@ pub(super) const MOST: usize = 100;
 /// How a stored row differs from the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
-    /// It is missing.
     Missing,
     /// It exists, and no entry made it.
     Unfounded,

@@ -10,7 +10,6 @@ use crate::domain::policy::{PolicyRef, RecordKind, RetentionRules};
 use crate::domain::time::Timestamp;
 use crate::storage::{Counts, Disposing, StorageError, Tenant, count_kinds};
 
-/// The result of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) went: u64,

@@ -25,7 +25,6 @@ use crate::storage::{AgedQuery, StorageError, Store, Tenant};
 pub struct Disposed {
     /// Records by kind of the policy.
     pub records: BTreeMap<RecordKind, u64>,
-    /// Rows by table.
     pub rows: BTreeMap<&'static str, u64>,
     /// Batches, each with its own entry.
     pub batches: u64,
@@ -119,7 +118,6 @@ impl Retention {
         Self { store, rules: rules.into(), clock, entropy: Arc::new(Mutex::new(entropy)), clocks }
     }
 
-    /// Starts a tenant's round.
     #[must_use]
     pub fn round(tenant: Tenant, mode: Mode) -> Round {
         let open = RecordKind::ALL.iter().rev().copied().collect();

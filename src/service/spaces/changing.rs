@@ -27,7 +27,7 @@ pub struct Reach {
 
 impl Service {
     /// A caller who may not see a space's content may neither change it nor decide who may see it: the result of a
-    /// change reveals what was there, and whoever can delete a space can create it anew. For such a caller a withheld
+    /// change reveals what was there, and a caller who can delete a space can create it anew. For such a caller a withheld
     /// fact does not exist.
     pub(super) async fn may_change(
         &self,
@@ -91,7 +91,7 @@ impl Service {
         if whose.is_some_and(|whose| held.holds_principal(&whose)) { Err(ServiceError::LegalHold) } else { Ok(()) }
     }
 
-    /// The scope that a replacing fact inherits. Whoever may write may read the scope, but not the value.
+    /// The scope that a replacing fact inherits. A caller who may write sees the scope, but not the value.
     pub async fn reach_of(&self, caller: &Caller, space_id: &SpaceId, uid: &FactUid) -> Result<Reach, ServiceError> {
         caller.require(Scope::FactWrite)?;
         let want = SpaceWant { live: false, named: vec![uid.as_str().to_owned()], ..want(caller, space_id, false) };

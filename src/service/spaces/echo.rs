@@ -37,8 +37,9 @@ pub enum SpaceShown {
         /// Whether that is the signal of the request.
         accepted: bool,
     },
-    /// To a working item.
-    Item { item: Seen<WorkingItem> },
+    Item {
+        item: Seen<WorkingItem>,
+    },
     /// To a closed task.
     Closed {
         /// Keys of items that were turned into facts.

@@ -23,7 +23,6 @@ pub struct FactView {
     pub derived_facts: Vec<FactUid>,
 }
 
-/// A page of facts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactPage {
     /// The facts that may be shown.
@@ -37,7 +36,6 @@ pub struct FactPage {
 /// The longest chain that is shown.
 const LONGEST_CHAIN: usize = 200;
 
-/// A chain of facts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactChain {
     /// Its facts, oldest first.

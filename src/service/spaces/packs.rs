@@ -68,7 +68,6 @@ pub enum PackMade {
     /// A pack that is not saved.
     Passing { pack: Seen<ContextPack>, as_of: Timestamp },
     Saved {
-        /// The saved pack.
         saved: Box<Seen<SavedPack>>,
         /// Whether it was saved by an earlier request with the same `Idempotency-Key`.
         replayed: bool,

@@ -9,7 +9,6 @@ use crate::domain::id::TenantId;
 pub struct Signed {
     /// The name of the log.
     pub origin: String,
-    /// The size of the tree.
     pub size: u64,
     pub root: Digest,
 }

@@ -49,7 +49,6 @@ pub struct ConsistencyShown {
     pub from: u64,
     /// The newer size: that of the newest checkpoint.
     pub to: u64,
-    /// The hashes of the proof.
     pub proof: Vec<String>,
     /// The checkpoint of the newer size.
     pub checkpoint: String,

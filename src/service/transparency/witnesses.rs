@@ -40,12 +40,7 @@ pub enum WitnessesError {
     #[error(
         "a quorum of {quorum} was asked for and {named} witnesses were named: no checkpoint would ever be published; name more, or lower --witness-quorum"
     )]
-    Quorum {
-        /// The configured quorum.
-        quorum: usize,
-        /// The number of witnesses.
-        named: usize,
-    },
+    Quorum { quorum: usize, named: usize },
 }
 
 /// The trusted witnesses, each with its own name, key id and key.
@@ -116,7 +111,6 @@ impl Witnesses {
 /// Why cosignatures are refused, all of them together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CosignRefusal {
-    /// Not a checkpoint in a signed note.
     #[error(
         "this is not a checkpoint in a signed note (C2SP tlog-checkpoint) with signature lines below an empty line"
     )]
@@ -150,12 +144,10 @@ pub struct CosignatureShown {
     pub line: String,
 }
 
-/// A checkpoint with its cosignatures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CosignedShown {
     /// The size of its tree.
     pub size: u64,
-    /// All its cosignatures.
     pub cosignatures: Vec<CosignatureShown>,
     /// The note with all of them.
     pub note: String,

@@ -44,7 +44,6 @@ pub struct TenantReport {
     pub missing: u64,
     /// Faults, by stream id.
     pub broken: Vec<(String, Broken)>,
-    /// The tree over the entries.
     pub tree: TreeReport,
     /// Rows outside the log that differ from what entries record.
     pub rows: Vec<RowFault>,

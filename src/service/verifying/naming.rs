@@ -30,7 +30,6 @@ pub(super) async fn readers(store: &dyn Store, tenant_id: &TenantId) -> Result<R
     Ok(keys.into_iter().map(|key| (key.key_id.to_string(), key.principal_id.map(reader))).collect())
 }
 
-/// The names of streams.
 pub(super) async fn names(
     store: &dyn Store,
     tenant_id: &TenantId,

@@ -46,12 +46,10 @@ pub enum TreeFault {
     Misplaced(#[from] Misplaced),
 }
 
-/// The result for the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TreeReport {
     pub size: u64,
     pub checkpoints: u64,
-    /// Cosignatures that were checked.
     pub cosignatures: u64,
     /// Entries that wait for a leaf.
     pub waiting: u64,

@@ -23,7 +23,6 @@ const PROMPT: Duration = Duration::from_millis(500);
 /// How long all servers may have been off before an operator has to confirm the clock, in microseconds: 7 days.
 pub const LONGEST_SILENCE: i64 = 7 * 24 * 3_600 * 1_000_000;
 
-/// The state of the clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClockState {
     /// No fault is known.

@@ -111,7 +111,6 @@ pub(super) fn span(seconds: u64) -> String {
     shown.map(|(count, unit)| format!("{count} {unit}")).collect::<Vec<_>>().join(" ")
 }
 
-/// An instant for people.
 pub(super) fn instant(at: Timestamp) -> String {
     let text = at.to_string();
     match (text.get(..10), text.get(11..19)) {

@@ -5,7 +5,6 @@ pub(super) trait Rows {
     /// The number of rows. Every row has a tenant.
     fn len(&self) -> usize;
 
-    /// Whether there is none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

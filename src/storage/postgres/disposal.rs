@@ -244,7 +244,6 @@ pub(super) fn holds(tenant_id: &TenantId) -> Query<'_> {
     sqlx::query(HOLDS).bind(tenant_id.as_str())
 }
 
-/// Reads its rows.
 pub(super) fn read_holds(rows: &[PgRow]) -> Result<HoldSet, StorageError> {
     let mut held = HoldSet::default();
     for row in rows {

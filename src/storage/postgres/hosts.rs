@@ -41,7 +41,6 @@ impl Hosts {
         Self { options, judge, current: AtomicUsize::new(0), moved: Arc::default(), followers, asking }
     }
 
-    /// A connection to the primary.
     pub(super) async fn primary(&self) -> Result<PgConnection, StorageError> {
         let (number, _, connection) = self.best().await?;
         self.current.store(number, Ordering::Release);

@@ -221,7 +221,6 @@ impl Erasing<'_> {
     }
 }
 
-/// The holds in force.
 pub(super) async fn held(executor: impl SqliteExecutor<'_>, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
     let rows = sqlx::query(HOLDS).bind(tenant_id.as_str()).fetch_all(executor).await.map_err(unavailable)?;
     let mut held = HoldSet::default();

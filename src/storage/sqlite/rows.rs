@@ -25,7 +25,6 @@ impl Rows {
         self.0.push_str(&serde_json::to_string(row).unwrap_or_default());
     }
 
-    /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

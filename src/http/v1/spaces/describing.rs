@@ -30,7 +30,6 @@ const MANY: usize = 32;
 /// The longest name or id.
 const NAME: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(PUT, describe), Route::new(GET, get), Route::new(DELETE, erase), Route::new(IDENTITY, set_identity)]
 }

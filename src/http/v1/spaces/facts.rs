@@ -38,7 +38,6 @@ const DELETE: Endpoint =
 const MANY: usize = 500;
 const REASON: usize = 1024;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(WRITE, write),

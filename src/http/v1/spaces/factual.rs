@@ -64,7 +64,6 @@ impl<'de> Deserialize<'de> for DependencyWire {
     }
 }
 
-/// A fact to write.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FactBody {

@@ -39,7 +39,6 @@ const NAME: usize = 256;
 /// The most items to promote by name.
 const MANY: usize = 500;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(SET_SIGNAL, set_signal),
@@ -70,7 +69,6 @@ struct SignalBody {
 
 impl Wire for SignalBody {}
 
-/// A signal for callers.
 #[derive(Debug, Serialize)]
 struct SignalWire {
     #[serde(flatten)]

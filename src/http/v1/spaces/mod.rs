@@ -23,7 +23,6 @@ use crate::service::spaces::SpaceShown;
 use crate::service::{Committed, ServiceError};
 use crate::state_layer::operation::SpaceAction;
 
-/// The routes of these files.
 pub(super) fn routes() -> Vec<Route> {
     let parts = [
         describing::routes(),

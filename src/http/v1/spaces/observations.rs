@@ -24,7 +24,6 @@ pub(super) const MAX_TEXT: usize = 16_384;
 /// The longest name of a speaker or an authority.
 const NAME: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(OBSERVE, observe)]
 }

@@ -37,7 +37,6 @@ const NAME: usize = 256;
 /// The largest budget, in tokens.
 const BUDGET: u32 = 1_000_000;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(MAKE, make), Route::new(GET, get)]
 }
@@ -93,7 +92,6 @@ impl Wire for MakeWire {
     const SIZE: Size = Size::Batch;
 }
 
-/// A pack for callers.
 #[derive(Debug, Serialize)]
 struct PackWire {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -141,7 +141,6 @@ impl FactWire {
         }
     }
 
-    /// A fact as it was read.
     pub(super) fn read(view: FactView) -> Self {
         Self::of(view.fact, view.derived_facts)
     }

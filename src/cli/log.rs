@@ -110,8 +110,8 @@ fn lies_beside(folder: &Path, settings: &Settings) -> bool {
 fn say_where(folder: &Path, protection: Protection) {
     let folder = folder.display();
     if protection == Protection::BesideDatabase {
-        let what = "the last signed checkpoints are stored next to the database: restoring both goes unnoticed; name a \
-                    folder elsewhere with --log-guard";
+        let what = "the last signed checkpoints are stored next to the database: a restored copy of both goes unnoticed; \
+                    name a folder elsewhere with --log-guard";
         tracing::warn!(log.guard = %folder, "{what}");
     } else {
         tracing::info!(log.guard = %folder, "the last signed checkpoints are remembered outside the database");

@@ -93,8 +93,8 @@ fn guard(settings: &Settings, serve: &ServeSettings, signer: &Signer) -> Result<
     if let Some(folder) = former.clone() {
         return open(folder).map_err(Failure::new);
     }
-    let what = "nothing outside the database remembers what was signed, so a restored backup would go unnoticed: name a \
-                folder with --log-guard";
+    let what = "nothing outside the database remembers what was signed, so a restored backup would go unnoticed: \
+                name a folder with --log-guard";
     tracing::warn!("{what}");
     Ok(Arc::new(NoGuard))
 }
@@ -110,8 +110,8 @@ fn lies_beside(folder: &Path, settings: &Settings) -> bool {
 fn say_where(folder: &Path, protection: Protection) {
     let folder = folder.display();
     if protection == Protection::BesideDatabase {
-        let what = "the last signed checkpoints are stored next to the database: a restored copy of both goes unnoticed; \
-                    name a folder elsewhere with --log-guard";
+        let what = "the last signed checkpoints are stored next to the database: a restored copy of both goes \
+                    unnoticed; name a folder elsewhere with --log-guard";
         tracing::warn!(log.guard = %folder, "{what}");
     } else {
         tracing::info!(log.guard = %folder, "the last signed checkpoints are remembered outside the database");

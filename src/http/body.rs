@@ -122,7 +122,7 @@ fn no_place(why: NoPlace) -> Problem {
 /// Reads the whole body, with its reserved memory.
 async fn collect(mut body: axum::body::Body, limit: usize, mut place: Place) -> Result<(Vec<u8>, Place), Problem> {
     let broke_off =
-        || Problem::new(StatusCode::BAD_REQUEST, "body_incomplete", "the body broke off; send the request again");
+        || Problem::new(StatusCode::BAD_REQUEST, "body_incomplete", "the body ended early; send the request again");
     let mut bytes = Vec::new();
     let mut room = FREE;
     while let Some(frame) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
@@ -210,12 +210,7 @@ fn complaint(path: &str, message: &str) -> Problem {
         let parent = path.strip_suffix(&format!("/{name}")).unwrap_or(path);
         let place = if name.is_empty() { parent.to_owned() } else { format!("{parent}/{name}") };
         let known = expected.unwrap_or_else(|| "expected no members".to_owned());
-        return Problem::field(
-            "unknown_field",
-            "the body has a member that is not known here; see errors",
-            &place,
-            known,
-        );
+        return Problem::field("unknown_field", "the body has an unknown member; see errors", &place, known);
     }
     if message.starts_with("missing field ") {
         return Problem::missing(&format!("{path}/{}", name()));

@@ -62,7 +62,7 @@ impl Problem {
 
     /// An invalid value, with its place in the body.
     pub(crate) fn invalid(pointer: &str, problem: impl Into<String>) -> Self {
-        Self::field("invalid_value", "a value in the body cannot be taken; see errors", pointer, problem)
+        Self::field("invalid_value", "a value in the body is invalid; see errors", pointer, problem)
     }
 
     /// A missing member, with its place in the body.

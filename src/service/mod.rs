@@ -132,7 +132,7 @@ pub enum ServiceError {
     #[error("{0}")]
     NotCosigned(#[from] CosignRefusal),
     /// A legal hold covers some of it.
-    #[error("a legal hold forbids to erase this; lift the hold first, or leave it")]
+    #[error("a legal hold forbids erasing this; lift the hold first")]
     LegalHold,
     /// An external name that several principals share.
     #[error("several principals share this external name, and are not known to be one person: name one of them")]
@@ -147,8 +147,8 @@ pub enum ServiceError {
     OtherViewer,
     /// The principal for whom the key speaks may see nothing of the fact space.
     #[error(
-        "whom this key speaks for may see nothing of this: use a key that speaks for somebody who may (cscp key create \
-         --speaks-for, cscp key speaks-for), or ask again if a service that decides was out of reach"
+        "the principal for whom this key speaks may see nothing of this: use a key that speaks for one who may (cscp \
+         key create --speaks-for, cscp key speaks-for), or repeat the request if a permission service was unreachable"
     )]
     NotPermitted,
     /// The detail asked for is more than credential, role and policy allow.
@@ -162,7 +162,7 @@ pub enum ServiceError {
     /// The last entry is ahead of the clock.
     #[error(
         "the clock is {seconds} s behind what was recorded here last, so no deadline can be judged and nothing was done; \
-         repeat the request when the clock has caught up, or have the operator look at the clock"
+         repeat the request when the clock has caught up, or have the operator check the clock"
     )]
     ClockBehind { seconds: u32 },
     /// The database failed. Nothing was done, or the outcome is unknown; the request can be repeated as it is.
@@ -178,11 +178,17 @@ impl From<StorageError> for ServiceError {
         match error {
             StorageError::Contended | StorageError::Conflict => Self::Busy { retry_after_seconds: 1 },
             StorageError::Unavailable(reason) => {
-                tracing::warn!(storage.reason = %reason, "storage unavailable");
+                tracing::warn!(
+                    storage.reason = %reason,
+                    "the database is unavailable; the request is answered with 503"
+                );
                 Self::Unavailable
             }
             StorageError::Inconsistent { .. } | StorageError::Exists | StorageError::Schema(_) => {
-                tracing::error!(storage.error = %error, "storage inconsistent");
+                tracing::error!(
+                    storage.error = %error,
+                    "unexpected content or schema of the database; the request fails"
+                );
                 Self::Internal
             }
         }

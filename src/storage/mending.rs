@@ -39,10 +39,10 @@ pub enum Misplaced {
     #[error("leaf {0} lies beyond the end of the tree")]
     Leaf(u64),
     /// A tile that the tree does not have, or of the wrong width.
-    #[error("tile {0} is of another width than the tree has it")]
+    #[error("tile {0} has another width than in the tree")]
     Tile(TileId),
     /// The last signed size of the tree differs from the newest stored checkpoint.
-    #[error("the tree was signed at size {0}, it says, and the newest checkpoint is of another size")]
+    #[error("the tree records a signature at size {0}, and the newest checkpoint has another size")]
     Signed(u64),
 }
 

@@ -55,7 +55,7 @@ fn tell(tenant: &TenantId, rebuilding: &Rebuilding, written: bool) {
     rebuilding.tiles.iter().for_each(|id| println!("  tile {id}: written as it follows from the leaves"));
     rebuilding.gone.iter().for_each(|id| println!("  tile {id}: deleted, the tree does not have it"));
     if rebuilding.set_aside > 0 {
-        println!("  {} rows that wait, and that no entry stands behind: deleted", rebuilding.set_aside);
+        println!("  {} waiting rows without an entry: deleted", rebuilding.set_aside);
     }
     if rebuilding.waits_again > 0 {
         println!("  {} entries that had no place and did not wait for one: wait again", rebuilding.waits_again);

@@ -72,7 +72,7 @@ fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
     match refusal {
         SpaceRefusal::SupersessionCycle { index } => at(*index, "supersedes", "leads back to this fact".to_owned()),
         SpaceRefusal::DependencyCycle { index } => at(*index, "depends_on", "leads back to this fact".to_owned()),
-        SpaceRefusal::PointerToNothing { index, .. } => at(*index, "", "names a fact that is not there".to_owned()),
+        SpaceRefusal::PointerToNothing { index, .. } => at(*index, "", "names a fact that does not exist".to_owned()),
         SpaceRefusal::NarrowerDependency { index, .. } => at(*index, "depends_on", "is narrower".to_owned()),
         SpaceRefusal::FactTooLarge { index, member, limit } => at(*index, member, format!("must be at most {limit}")),
         SpaceRefusal::FactInvalid { index, member, problem } => at(*index, member, problem.clone()),
@@ -84,7 +84,7 @@ fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
             problem.members.insert("revision".to_owned(), json!(revision));
         }
         SpaceRefusal::AuthorityExceeded { index, held, .. } => {
-            at(*index, "source/authority", "is above what the writer holds".to_owned());
+            at(*index, "source/authority", "is above the writer's authority".to_owned());
             problem.members.insert("held".to_owned(), json!(held));
         }
         SpaceRefusal::MaturityTooLow { index, needed, .. } => {

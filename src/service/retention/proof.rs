@@ -9,7 +9,7 @@ use crate::storage::StorageError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unproven {
     /// The clock is far ahead of the last trusted time.
-    #[error("the clock shows {now}, and the last that is known of any server is that it lived at {vouched}")]
+    #[error("the clock shows {now}, and the last time that any server recorded is {vouched}")]
     Silence {
         /// What the clock shows.
         now: Timestamp,

@@ -139,8 +139,7 @@ impl Transparency {
         if rows > before.unwrap_or(0) {
             tracing::error!(
                 tenant = %tenant_id, log.set_aside = rows,
-                "rows wait for a place in the log that no entry stands behind: somebody else wrote them, and nothing is \
-                 signed for them"
+                "rows without an entry wait for a place in the log: another program wrote them; they are never signed"
             );
         }
         let count = aside.values().fold(0_u64, |sum, rows| sum.saturating_add(*rows));

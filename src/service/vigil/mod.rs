@@ -196,8 +196,8 @@ impl Vigil {
             tracing::error!(
                 clock.shows = %now,
                 clock.recorded = vouched.map(|at| at.to_string()),
-                "no server recorded that it lived for more than 7 days before what the clock shows: nothing is erased by \
-                 age until the clock is set right or `cscp purge --the-clock-is-right` says that it is"
+                "the clock is more than 7 days after the last time that a server recorded: nothing is erased by age \
+                 until the clock is corrected, or confirmed with `cscp purge --the-clock-is-right`"
             );
         }
         self.unproven = unproven;

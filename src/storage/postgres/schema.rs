@@ -39,7 +39,7 @@ pub(super) async fn bring_up_to_date(connection: &mut PgConnection, may: bool) -
         return Ok(());
     }
     if !may {
-        let what = "steps are missing: run `cscp migrate`, on a connection of its own where a pooler stands between";
+        let what = "migrations are missing: run `cscp migrate`, with a direct connection if there is a pooler";
         return Err(StorageError::Schema(what.to_owned()));
     }
     sqlx::raw_sql(BEGIN).execute(&mut *connection).await.map_err(failed)?;
@@ -80,7 +80,7 @@ async fn missing(connection: &mut PgConnection, known: &Migrator) -> Result<Vec<
         for row in sqlx::raw_sql(APPLIED).fetch_all(connection).await.map_err(failed)? {
             let version: i64 = row.try_get("version").map_err(failed)?;
             if !row.try_get::<bool, _>("success").map_err(failed)? {
-                return Err(StorageError::Schema(format!("step {version} was not completed by whoever took it")));
+                return Err(StorageError::Schema(format!("migration {version} was started and not completed")));
             }
             applied.insert(version, row.try_get("checksum").map_err(failed)?);
         }

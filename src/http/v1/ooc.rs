@@ -72,7 +72,7 @@ async fn explanation(call: Call, PathId(id): PathId, headers: HeaderMap) -> Resu
     Reply::ok(&call.app.service.explanation(&call.caller, &command_id, None, locale).await?)
 }
 
-/// The first language of `Accept-Language` that has texts. The locale is not in the URL, which proxies log.
+/// The first language of `Accept-Language` that has texts. URLs must not contain a locale.
 fn accepted(headers: &HeaderMap) -> Option<Language> {
     let text = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
     text.split(',').find_map(|range| Language::of(range.split(';').next().unwrap_or_default().trim()))

@@ -18,7 +18,7 @@ pub(crate) struct BackupArguments {
     file: PathBuf,
 }
 
-/// `cscp backup`. The file appears whole or not at all.
+/// `cscp backup`. The file appears complete or not at all.
 pub(super) async fn run(settings: &Settings, arguments: &BackupArguments) -> Result<ExitCode, Failure> {
     let DatabaseUrl::Sqlite(from) = &settings.database else {
         let how = "it copies SQLite databases; PostgreSQL brings pg_dump and pg_basebackup: see docs/OPERATIONS.md";
@@ -34,7 +34,7 @@ pub(super) async fn run(settings: &Settings, arguments: &BackupArguments) -> Res
     let partial = beside(to);
     let written = write(from, &partial, to).await;
     if written.is_err() {
-        // What is left is of no use; that it cannot be removed says less than why it was left.
+        // The partial file is useless; the first error matters more than a failed removal.
         drop(remove_file(&partial));
     }
     written?;
@@ -57,14 +57,14 @@ async fn write(from: &Path, partial: &Path, to: &Path) -> Result<(), Failure> {
     durable_name(to).map_err(failed)
 }
 
-/// The name under which it is written.
+/// The temporary name of the file while it is written.
 fn beside(to: &Path) -> PathBuf {
     let mut name = OsString::from(to);
     name.push(".partial");
     name.into()
 }
 
-/// A file is not safe before its folder is.
+/// Syncs the folder: without that, a power failure could lose the new file.
 #[cfg(unix)]
 fn durable_name(file: &Path) -> std::io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

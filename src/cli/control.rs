@@ -33,24 +33,24 @@ pub(crate) enum TenantCommand {
     },
     /// List tenants
     List,
-    /// Let a tenant's keys work no longer; nothing is deleted
+    /// Disable a tenant's keys; nothing is deleted
     Disable {
         /// Its id
         tenant: String,
     },
-    /// Let a disabled tenant's keys work again
+    /// Enable a disabled tenant's keys again
     Enable {
         /// Its id
         tenant: String,
     },
-    /// Attach a tenant to a policy pack by name, or leave it to selectors again
+    /// Assign a policy pack to a tenant, or let selectors choose again
     AttachPolicy {
         /// Its id
         tenant: String,
         /// The pack, such as strong
         #[arg(required_unless_present = "none")]
         pack: Option<String>,
-        /// No pack: selectors decide
+        /// No pack: selectors choose
         #[arg(long, conflicts_with = "pack")]
         none: bool,
     },
@@ -92,15 +92,15 @@ pub(crate) enum KeyCommand {
         /// Which kind of credential
         #[arg(long, value_enum)]
         kind: Kind,
-        /// What it may do, instead of what its kind usually may; can be repeated
+        /// The scopes of the key instead of its kind's usual ones; can be repeated
         #[arg(long = "scope")]
         scopes: Vec<String>,
-        /// In whose name it acts: a principal's id
+        /// The principal on whose behalf it acts: an id
         #[arg(long)]
         principal: Option<String>,
         #[command(flatten)]
         speaking: Speaking,
-        /// What you call it
+        /// A label of your choice
         #[arg(long, default_value = "")]
         label: String,
         /// Print one JSON object instead of text
@@ -113,7 +113,7 @@ pub(crate) enum KeyCommand {
         #[arg(long)]
         tenant: String,
     },
-    /// Say anew whom a key may speak for when facts are read; it takes effect within a second or two
+    /// Change whom a key may speak for when facts are read; this takes effect within a second or two
     SpeaksFor {
         /// Whose
         #[arg(long)]
@@ -133,7 +133,7 @@ pub(crate) enum KeyCommand {
     },
 }
 
-/// A tenant with a fresh key of its own.
+/// A tenant with a new secret of its own.
 pub(super) fn new_tenant(tenant_id: TenantId, environment: String, policy_pack: Option<String>) -> Tenant {
     let now = SystemClock.now();
     let mut entropy = SystemEntropy;
@@ -141,7 +141,6 @@ pub(super) fn new_tenant(tenant_id: TenantId, environment: String, policy_pack: 
     Tenant { tenant_id, environment, policy_pack, key, enabled: true, created_at: now }
 }
 
-/// A fresh key.
 pub(super) fn mint(
     tenant_id: TenantId,
     kind: CredentialKind,
@@ -190,7 +189,7 @@ pub(super) async fn tenant(settings: &Settings, command: TenantCommand) -> Resul
     Ok(ExitCode::SUCCESS)
 }
 
-/// A tenant whose pack nobody has would find every command treated as S3.
+/// Refuses a pack that does not exist: every command of the tenant would be treated as S3.
 async fn expect_pack(settings: &Settings, store: &Arc<dyn Store>, pack: &str) -> Result<(), Failure> {
     let rules = match open::folder(settings)? {
         Some((_, rules)) => rules,

@@ -22,7 +22,7 @@ use crate::storage::Store;
 use crate::storage::sqlite::SqliteStore;
 use crate::system::{SystemClock, SystemEntropy};
 
-/// The machine's clock, set forward where the script lets time pass.
+/// The system clock, set forward where the script lets time pass.
 #[derive(Debug, Default)]
 pub(super) struct DemoClock {
     ahead_micros: AtomicI64,
@@ -36,13 +36,13 @@ impl Clock for DemoClock {
 }
 
 impl DemoClock {
-    /// Lets time pass.
+    /// Moves the clock forward.
     pub(super) fn pass(&self, seconds: u32) {
         self.ahead_micros.fetch_add(i64::from(seconds) * 1_000_000, Ordering::Relaxed);
     }
 }
 
-/// The temporary server as its callers see it.
+/// The temporary server and its keys.
 pub(super) struct Stage {
     base: String,
     client: reqwest::Client,
@@ -51,7 +51,7 @@ pub(super) struct Stage {
     pub(super) clock: Arc<DemoClock>,
 }
 
-/// Who calls.
+/// The role of a caller.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Role {
     Handler,
@@ -59,7 +59,7 @@ pub(super) enum Role {
 }
 
 impl Stage {
-    /// One call: status and body.
+    /// A request: returns status and body.
     pub(super) async fn call(
         &self,
         role: Role,
@@ -83,7 +83,7 @@ impl Stage {
         Ok((status, response.json().await.unwrap_or(Value::Null)))
     }
 
-    /// One call that has to succeed.
+    /// A request that has to succeed.
     pub(super) async fn done(&self, role: Role, method: Method, path: &str, body: Value) -> Result<Value, Failure> {
         let (status, answer) = self.call(role, method, path, Some(body)).await?;
         if (200..300).contains(&status) {
@@ -93,7 +93,7 @@ impl Stage {
     }
 }
 
-/// An unpredictable word for an `Idempotency-Key`.
+/// An unpredictable value for an `Idempotency-Key`.
 fn mint_word() -> String {
     use crate::domain::id::Entropy;
     let mut entropy = SystemEntropy;
@@ -105,7 +105,7 @@ pub(super) async fn run(settings: &Settings) -> Result<ExitCode, Failure> {
     let folder = std::env::temp_dir().join(format!("cscp-demo-{}", mint_word()));
     std::fs::create_dir_all(&folder).map_err(Failure::new)?;
     let played = play(settings, &folder.join("demo.db")).await;
-    // A folder that stays behind in the system's temporary folder does no harm.
+    // It does no harm if the folder stays in the system's temporary folder.
     drop(std::fs::remove_dir_all(&folder));
     played.map(|()| ExitCode::SUCCESS)
 }
@@ -124,7 +124,7 @@ async fn play(settings: &Settings, file: &std::path::Path) -> Result<(), Failure
     let base = format!("http://{}", listener.local_addr().map_err(Failure::new)?);
     let server = axum::serve(listener, router(service, HttpConfig::default()));
     let server = tokio::spawn(async move { server.await });
-    // A proxy that the environment names has no way to a server on this machine.
+    // A proxy from the environment cannot reach a server on this machine.
     let client = reqwest::Client::builder().no_proxy().build().map_err(Failure::new)?;
     let stage = Stage { base, client, handler, operator, clock };
     let played = demo_script::play(&stage).await;
@@ -148,7 +148,7 @@ async fn keys(store: &dyn Store, service: &Service) -> Result<(String, String), 
     Ok((handler.secret, operator.secret))
 }
 
-/// A message of the demo's person, sent at the demo's present.
+/// A message of the demo's person, sent now by the demo's clock.
 pub(super) fn message(stage: &Stage, id: &str, members: Value) -> Value {
     let mut event = json!({
         "message_id": id, "conversation_id": "conv-ana", "actor_id": "ana", "kind": "text",

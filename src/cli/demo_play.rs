@@ -1,5 +1,5 @@
-//! The moves of the demo: a message, a question, a tap, a binding, a take-over. Each prints what was said and what the
-//! server answered.
+//! The steps of the demo: a message, a question, a tap, a binding, a take-over. Each prints the input and the server's
+//! answer.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,7 +15,6 @@ pub(super) struct Asked {
     pub(super) wamid: String,
 }
 
-/// The conversation as far as it was played.
 pub(super) struct Play<'a> {
     pub(super) stage: &'a Stage,
     context_id: String,
@@ -39,14 +38,13 @@ pub(super) fn word<'v>(value: &'v Value, pointer: &str) -> &'v str {
 }
 
 impl<'a> Play<'a> {
-    /// Nothing was said yet.
     pub(super) fn new(stage: &'a Stage) -> Self {
         Self { stage, context_id: String::new(), messages: 0 }
     }
 
     /// Posts a message, prints its verdict, and returns the answer.
     pub(super) async fn post(&mut self, shown: &str, members: Value) -> Result<Value, Failure> {
-        // WhatsApp stamps whole seconds: a person takes at least one to answer.
+        // WhatsApp's timestamps are whole seconds, and a person takes at least one to answer.
         self.stage.clock.pass(2);
         self.messages += 1;
         let id = format!("wamid.in.{}", self.messages);
@@ -90,7 +88,7 @@ impl<'a> Play<'a> {
         self.post(shown, members).await
     }
 
-    /// One try to bind; returns status and body.
+    /// Tries to bind; returns status and body.
     pub(super) async fn bind(
         &self,
         worker: &str,
@@ -105,7 +103,7 @@ impl<'a> Play<'a> {
         self.stage.call(Role::Handler, Method::POST, &path, Some(body)).await
     }
 
-    /// A worker that looked downstream takes over what another one bound and did not report.
+    /// Takes over a command that another worker bound and did not report, after a check in the target system.
     pub(super) async fn take_over(
         &self,
         worker: &str,
@@ -121,7 +119,7 @@ impl<'a> Play<'a> {
         self.stage.call(Role::Handler, Method::POST, &path, Some(body)).await
     }
 
-    /// Says how a command ended.
+    /// Reports the result of a command.
     pub(super) async fn report(&self, worker: &str, command: &str, summary: &str) -> Result<(), Failure> {
         said(worker, &format!("done: {summary}"));
         let body = json!({"attempt_id": attempt_id(worker, command), "status": "succeeded", "summary": summary});
@@ -131,7 +129,7 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// The commands on which nobody reported in time.
+    /// The commands without a report in time.
     pub(super) async fn list_unknown(&self, who: &str) -> Result<(), Failure> {
         said(who, "which commands did nobody report on?");
         let body = json!({"execution": "unknown"});
@@ -160,7 +158,7 @@ pub(super) fn print_text(text: &str) {
     text.lines().for_each(|line| println!("            │ {line}"));
 }
 
-/// A command as a worker says it, to bind it or to take it over.
+/// A worker's request to bind or take over a command.
 fn said_to_be(worker: &str, command: &str, name: &str, target: &Value) -> Value {
     json!({
         "attempt_id": attempt_id(worker, command), "name": name, "idempotency_key": format!("key-{command}"),
@@ -168,7 +166,7 @@ fn said_to_be(worker: &str, command: &str, name: &str, target: &Value) -> Value 
     })
 }
 
-/// A worker's name for its try. A worker of a real handler takes a random UUID; the demo is the same in every run.
+/// The id of a worker's attempt. A real worker uses a random UUID; the demo is the same in every run.
 fn attempt_id(worker: &str, command: &str) -> String {
     let digest = Sha256::digest(format!("{worker} {command}"));
     let mut bytes = [0_u8; 16];
@@ -176,7 +174,7 @@ fn attempt_id(worker: &str, command: &str) -> String {
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
-/// The beginning of a minted id: enough to recognise it on a screen.
+/// The beginning of an id, for display.
 fn short(id: &str) -> &str {
     id.get(..16).unwrap_or(id)
 }

@@ -1,4 +1,4 @@
-//! The demo's conversation: what goes wrong elsewhere, played one by one.
+//! The demo's conversation: typical failures of other systems, one by one.
 
 use reqwest::Method;
 use serde_json::json;

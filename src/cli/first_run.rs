@@ -1,4 +1,4 @@
-//! The first run: a tenant to try things with, keys that are shown once, and lines that work when pasted.
+//! The first run: a demo tenant, keys that are shown once, and commands to paste.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::storage::{StorageError, Tenant};
 
 const TENANT: &str = "demo";
 
-/// Creates the tenant `demo` with a key for each kind of person, if the database has no tenant yet.
+/// Creates the tenant `demo` with a key of each kind, if the database has no tenant yet.
 pub(super) async fn welcome(house: &House, address: SocketAddr) -> Result<(), Failure> {
     if !house.store.tenants().await?.is_empty() {
         return Ok(());
@@ -24,7 +24,7 @@ pub(super) async fn welcome(house: &House, address: SocketAddr) -> Result<(), Fa
     let tenant = Arc::new(new_tenant(tenant_id.clone(), "development".to_owned(), None));
     match house.store.create_tenant(&tenant).await {
         Ok(()) => {}
-        // Another process was faster and has shown its keys.
+        // Another process was faster and has shown its own keys.
         Err(StorageError::Exists) => return Ok(()),
         Err(error) => return Err(error.into()),
     }
@@ -49,7 +49,7 @@ pub(super) async fn welcome(house: &House, address: SocketAddr) -> Result<(), Fa
     Ok(())
 }
 
-/// Registers the person behind a key: who looks at conversations is a principal with a role, not a key alone.
+/// Registers the person behind a key: operators and auditors are principals with a role.
 pub(super) async fn register(
     service: &Service,
     tenant: Arc<Tenant>,

@@ -1,4 +1,4 @@
-//! `cscp health`: asks a server whether it is ready, for containers that hold no other program.
+//! `cscp health`: asks a server whether it is ready, for containers without other programs.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Failure;
 
-/// How long the answer may take: less than anybody waits for this program.
+/// The time limit of the answer: shorter than that of container health checks.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub(super) async fn run(listen: SocketAddr, arguments: &HealthArguments) -> Resu
     let url = arguments.url.clone().unwrap_or_else(|| format!("http://{}", reachable(listen)));
     let url = readiness(&url);
     let client = reqwest::Client::builder().no_proxy().timeout(ANSWERS_WITHIN).build().map_err(Failure::new)?;
-    // The address may have been given with a password in it.
+    // The URL may contain a password.
     let failed = |error: reqwest::Error| Failure::new(format!("no answer: {}", error.without_url()));
     let response = client.get(url).send().await.map_err(failed)?;
     let status = response.status();
@@ -37,14 +37,14 @@ pub(super) async fn run(listen: SocketAddr, arguments: &HealthArguments) -> Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a server says of itself, unless another question was named.
+/// The readiness URL, unless the given URL has a path.
 fn readiness(url: &str) -> String {
     let server = url.trim_end_matches('/');
     let names_a_path = server.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
     if names_a_path { url.to_owned() } else { format!("{server}/readyz") }
 }
 
-/// Where a server that listens everywhere can be reached from here.
+/// A reachable address of a server that listens on all addresses.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let here = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

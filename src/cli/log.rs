@@ -1,4 +1,4 @@
-//! The transparency log as the settings want it: who signs, and what remembers what was signed.
+//! The transparency log by the settings: its signer and its guard.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::service::transparency::{
 use crate::storage::Store;
 use crate::system::{SystemClock, SystemEntropy};
 
-/// Opens the log. A key that is missing is made; a key or a guard that cannot be used stops the start.
+/// Opens the log. A missing key is made; an unusable key or guard stops the start.
 pub(super) fn open(settings: &Settings, serve: &ServeSettings, store: Arc<dyn Store>) -> Result<Transparency, Failure> {
     let key = serve.signing_key.clone().or_else(|| beside(settings, "signing-key"));
     let signer = seeds(serve, key.as_deref())?.map(|seeds| Signer::new(serve.log_name.clone(), seeds));
     let guard = if let Some(signer) = &signer {
         guard(settings, serve, signer)?
     } else {
-        tracing::warn!("no checkpoints of the evidence log are signed: name a file with --signing-key");
+        tracing::warn!("no checkpoints of the evidence log are signed: set --signing-key to a file");
         Arc::new(NoGuard)
     };
     let witnesses = witnesses(serve, signer.as_ref())?;
@@ -28,9 +28,9 @@ pub(super) fn open(settings: &Settings, serve: &ServeSettings, store: Arc<dyn St
     Ok(log.published(serve.publish_log).witnessed_by(witnesses))
 }
 
-/// The witnesses that were named, if they can be told from one another and from the log itself.
+/// The configured witnesses, if they differ from one another and from the log itself.
 fn witnesses(serve: &ServeSettings, signer: Option<&Signer>) -> Result<Witnesses, Failure> {
-    // An empty variable is one that nobody has set.
+    // An empty variable counts as unset.
     let named = serve.witnesses.iter().filter(|vkey| !vkey.is_empty());
     let read = named.map(|vkey| {
         let why = "not the key of a witness: give NAME+KEYID+BASE64, as it writes its key for cosignature/v1 (the key of a \
@@ -45,7 +45,7 @@ fn witnesses(serve: &ServeSettings, signer: Option<&Signer>) -> Result<Witnesses
     witnesses.map_err(|error| Failure::new(format!("--witness: {error}")))
 }
 
-/// A path beside the database file, if it is a file.
+/// A path next to the database file, if there is one.
 fn beside(settings: &Settings, ending: &str) -> Option<PathBuf> {
     match &settings.database {
         DatabaseUrl::Sqlite(path) => Some(path.with_extension(ending)),
@@ -54,15 +54,15 @@ fn beside(settings: &Settings, ending: &str) -> Option<PathBuf> {
 }
 
 fn seeds(serve: &ServeSettings, file: Option<&Path>) -> Result<Option<Vec<[u8; 32]>>, Failure> {
-    // An empty variable is one that nobody has set.
+    // An empty variable counts as unset.
     if let Some(seed) = serve.signing_seed.as_ref().filter(|seed| !seed.expose().trim().is_empty()) {
         return seeds_from(seed.expose()).map(Some).map_err(Failure::new);
     }
     file.map(|path| seeds_of(path, &mut SystemEntropy)).transpose().map_err(Failure::new)
 }
 
-/// The guard: in the folder that was named; otherwise where this user's programs remember things; otherwise, and not
-/// without a warning, beside the database file.
+/// The guard: in the configured folder; otherwise in this user's state folder; otherwise next to the database file,
+/// with a warning.
 fn guard(settings: &Settings, serve: &ServeSettings, signer: &Signer) -> Result<Arc<dyn Guard>, Failure> {
     let keys = signer.fingerprints().map_err(Failure::new)?;
     let former = beside(settings, "guard");
@@ -87,19 +87,19 @@ fn guard(settings: &Settings, serve: &ServeSettings, signer: &Signer) -> Result<
     if let Some(folder) = state_folder() {
         match open(folder.join("cscp/guard")) {
             Ok(guard) => return Ok(guard),
-            Err(error) => tracing::warn!(log.error = %error, "the folder for programs' state cannot be used"),
+            Err(error) => tracing::warn!(log.error = %error, "the user's state folder cannot be used for the guard"),
         }
     }
     if let Some(folder) = former.clone() {
         return open(folder).map_err(Failure::new);
     }
-    let what = "nothing outside the database remembers what was signed, so a restored backup will be signed as if nothing had \
-                happened: name a folder with --log-guard";
+    let what = "nothing outside the database remembers what was signed, so a restored backup would go unnoticed: \
+                name a folder with --log-guard";
     tracing::warn!("{what}");
     Ok(Arc::new(NoGuard))
 }
 
-/// Whether a folder lies where the database file lies, or below: who copies the one copies the other.
+/// Whether a folder is in or below the folder of the database file, so that one backup copies both.
 fn lies_beside(folder: &Path, settings: &Settings) -> bool {
     let DatabaseUrl::Sqlite(path) = &settings.database else { return false };
     let whole = |path: &Path| std::path::absolute(path).ok();
@@ -110,15 +110,15 @@ fn lies_beside(folder: &Path, settings: &Settings) -> bool {
 fn say_where(folder: &Path, protection: Protection) {
     let folder = folder.display();
     if protection == Protection::BesideDatabase {
-        let what = "what was signed last is remembered beside the database: a restored copy of both goes unnoticed; name a \
-                    folder elsewhere with --log-guard";
+        let what = "the last signed checkpoints are stored next to the database: a restored copy of both goes \
+                    unnoticed; name a folder elsewhere with --log-guard";
         tracing::warn!(log.guard = %folder, "{what}");
     } else {
-        tracing::info!(log.guard = %folder, "what was signed last is remembered outside the database");
+        tracing::info!(log.guard = %folder, "the last signed checkpoints are remembered outside the database");
     }
 }
 
-/// Compares the log with the guard before the first request is taken, and says loudly what does not fit.
+/// Compares the log with the guard before the first request, and logs every difference.
 pub(super) async fn compare(log: &Transparency) -> Result<(), Failure> {
     for tenant_id in log.adopt().await.map_err(Failure::new)? {
         if log.protection() != Protection::None {

@@ -1,4 +1,4 @@
-//! The command line: the only place that names an adapter and puts the house together.
+//! The command line: the only place that chooses adapters and assembles the program.
 
 mod backup;
 mod control;
@@ -65,7 +65,7 @@ enum Command {
     Demo,
 }
 
-/// Why a command came to nothing, as a sentence for a person.
+/// Why a command failed, as a sentence for a person.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Failure(String);
@@ -82,7 +82,7 @@ impl From<crate::storage::StorageError> for Failure {
     }
 }
 
-/// Runs the command; what it has to say against it goes to standard error.
+/// Runs the command; errors go to standard error.
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

@@ -1,4 +1,4 @@
-//! Opening what the settings name: the database, the rules, and the house over both.
+//! Opens what the settings name: the database, the rules, and the service over both.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,12 +22,12 @@ use crate::storage::sqlite::SqliteStore;
 use crate::storage::{Store, Timelines};
 use crate::system::{SystemClock, SystemEntropy};
 
-/// Opens the database. Where it is a file, the folder and the file are created if they are missing.
+/// Opens the database. A missing database file is created with its folder.
 pub(super) async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
     store_remembered_in(settings, None).await
 }
 
-/// The same for a server that was told where to remember what must not be restored with the database.
+/// The same for a server, with the folder of the state that must not be restored with the database.
 pub(super) async fn store_remembered_in(settings: &Settings, memory: Option<&Path>) -> Result<Arc<dyn Store>, Failure> {
     match &settings.database {
         DatabaseUrl::Sqlite(path) => file(path).await,
@@ -40,7 +40,7 @@ pub(super) async fn store_remembered_in(settings: &Settings, memory: Option<&Pat
     }
 }
 
-/// Opens a database that is there: what only reads creates none.
+/// Opens an existing database: commands that only read create none.
 pub(super) async fn existing(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
     if let DatabaseUrl::Sqlite(path) = &settings.database
         && !path.exists()
@@ -63,18 +63,18 @@ fn postgres(url: &PostgresUrl, settings: &Settings) -> PostgresSettings {
     chosen
 }
 
-/// What was seen of database servers before: in the folder that was named, or where programs of this user remember things.
+/// Where the timelines seen of database servers are stored: in the configured folder, or in this user's state folder.
 fn timelines(memory: Option<&Path>) -> Option<Arc<dyn Timelines>> {
     let folder = memory.map(Path::to_owned).or_else(|| state_folder().map(|folder| folder.join("cscp")))?;
     let opened = FileTimelines::open(folder.join("timelines"));
     let opened = opened.inspect_err(|error| {
-        let what = "it is not remembered from one start to the next which server of the database was promoted last";
+        let what = "the database's timelines cannot be stored; after a restart a former primary may go unnoticed";
         tracing::warn!(postgres.error = %error, "{what}");
     });
     opened.ok().map(|opened| Arc::new(opened) as Arc<dyn Timelines>)
 }
 
-/// The right to be the one server on a database file. The folder is created if it is missing.
+/// The lock of the only server on a database file. The folder is created if it is missing.
 pub(super) fn sole(settings: &Settings) -> Result<Sole, Failure> {
     if let DatabaseUrl::Sqlite(path) = &settings.database {
         make_folder(path)?;
@@ -97,8 +97,8 @@ async fn file(path: &Path) -> Result<Arc<dyn Store>, Failure> {
     Ok(Arc::new(store))
 }
 
-/// Creates a missing database file so that only its owner reads it: it will hold personal data. SQLite gives the files
-/// beside it the same permissions. A file that exists keeps what its owner chose.
+/// Creates a missing database file that only its owner can read: it will contain personal data. SQLite gives its other
+/// files the same permissions. An existing file keeps its permissions.
 #[cfg(unix)]
 pub(super) fn keep_private(path: &Path) -> Result<(), Failure> {
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -115,20 +115,19 @@ pub(super) fn keep_private(_path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads the packs of the folder that the settings name, or those that the program brings along, or says everything
-/// that is wrong with them.
+/// Reads the packs of the configured folder, or the built-in ones; reports everything that is wrong with them.
 pub(super) fn packs(settings: &Settings) -> Result<Arc<Rulebook>, Failure> {
     let loaded = settings.pack_source().load();
     loaded.map(Arc::new).map_err(|errors| unloadable("the policy packs", &errors))
 }
 
-/// The rules that a server with these settings lives by, and what looks after them. A folder that does not load is
-/// told before a database is touched.
+/// The rules of the configured folder, and the task that watches it. A folder that does not load is reported before a
+/// database is opened.
 pub(super) fn folder(settings: &Settings) -> Result<Option<(PolicyWatch, RulesInForce)>, Failure> {
     settings.policies.clone().map(PolicyWatch::of_folder).transpose().map_err(failed)
 }
 
-/// The same where no folder was named.
+/// The same if no folder is configured.
 pub(super) async fn published(store: &Arc<dyn Store>) -> Result<(PolicyWatch, RulesInForce), Failure> {
     PolicyWatch::of_database(Arc::clone(store)).await.map_err(failed)
 }
@@ -145,7 +144,7 @@ fn unloadable(what: &str, errors: &[PolicyError]) -> Failure {
     Failure::new(format!("{what} do not load:\n{}", lines.join("\n")))
 }
 
-/// The house over a database: its use cases, its way in, and the writer at work.
+/// The program over a database: its use cases, its committer, and the running writer.
 pub(super) struct House {
     pub(super) service: Service,
     pub(super) committer: Committer,
@@ -154,7 +153,7 @@ pub(super) struct House {
     rules: RulesInForce,
 }
 
-/// Builds the house and sets its writer to work.
+/// Assembles the program and starts its writer.
 pub(super) fn house(store: Arc<dyn Store>, rules: RulesInForce) -> House {
     let entropy = Box::new(SystemEntropy);
     let (committer, writer) = Committer::new(Arc::clone(&store), rules.clone(), entropy, Limits::default());
@@ -165,7 +164,7 @@ pub(super) fn house(store: Arc<dyn Store>, rules: RulesInForce) -> House {
 }
 
 impl House {
-    /// What enforces the periods of the rules in force.
+    /// The task that erases records past their time.
     pub(super) fn retention(&self) -> Retention {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let retention = Retention::new(Arc::clone(&self.store), self.rules.clone(), clock, Box::new(SystemEntropy));
@@ -175,7 +174,7 @@ impl House {
     /// Takes no more work, finishes what was accepted, and closes the database.
     pub(super) async fn close(self) -> Result<(), Failure> {
         self.committer.stop();
-        self.writer.await.map_err(|error| Failure::new(format!("the writer ended badly: {error}")))?;
+        self.writer.await.map_err(|error| Failure::new(format!("the writer task failed: {error}")))?;
         self.store.close().await;
         Ok(())
     }
@@ -195,7 +194,7 @@ enum Switch {
     Off,
 }
 
-/// `cscp migrate`. It is what brings a schema up to date, so it does whatever servers were told.
+/// `cscp migrate`. Migrates the schema even if servers are configured not to.
 pub(super) async fn migrate(settings: &Settings, arguments: &MigrateArguments) -> Result<ExitCode, Failure> {
     match (&settings.database, arguments.row_security) {
         (DatabaseUrl::Sqlite(path), None) => file(path).await?.close().await,

@@ -1,5 +1,5 @@
-//! The listener for operators: metrics and health, apart from the API, so that nobody exposes them together by mistake and
-//! whatever callers do to the API does not keep anybody from asking how the server is.
+//! The operators' listener for metrics and health. It is separate from the API, so that metrics are not exposed by
+//! mistake and a loaded API does not block health checks.
 
 use std::time::Duration;
 
@@ -17,19 +17,19 @@ use crate::service::Service;
 use crate::service::WriteHealth;
 use crate::system::SystemClock;
 
-/// Its open connections: whoever collects metrics needs one, and so does whoever asks for health.
+/// The most open connections: a collector of metrics and a health check need one each.
 const CONNECTIONS: usize = 64;
-/// How often histograms fold what they have collected.
+/// How often histograms aggregate what they have collected.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// The listener, bound and not yet served: a port that is taken is told before anything is made or shown.
+/// A bound listener that does not serve yet: a port in use is reported before anything else is done.
 pub(super) struct Ops {
     listener: TcpListener,
     metrics: PrometheusHandle,
 }
 
 impl Ops {
-    /// Takes the port and begins to count.
+    /// Binds the port and starts to collect metrics.
     pub(super) async fn bind(wanted: OpsListen) -> Result<Option<Self>, Failure> {
         let OpsListen::At(address) = wanted else { return Ok(None) };
         let listener = TcpListener::bind(address).await.map_err(|error| {
@@ -39,7 +39,7 @@ impl Ops {
         })?;
         let address = listener.local_addr().map_err(Failure::new)?;
         let metrics = crate::telemetry::start_metrics(SystemClock.now()).map_err(Failure::new)?;
-        tracing::info!(metrics.address = %address, "offering metrics and health");
+        tracing::info!(metrics.address = %address, "serving metrics and health");
         Ok(Some(Self { listener, metrics }))
     }
 
@@ -55,13 +55,13 @@ impl Ops {
         let app = ops_router(service).merge(Router::new().route("/metrics", get(render)));
         let limits = ListenLimits { connections: CONNECTIONS, of_one_address: CONNECTIONS, ..ListenLimits::default() };
         tokio::spawn(async move {
-            // Whoever collects metrics comes again; nothing is lost with an answer.
+            // Collectors repeat their requests, so an aborted answer loses nothing.
             listen(listener, app, limits, stop).await;
         })
     }
 }
 
-/// What has a state rather than a history is looked at when somebody asks.
+/// Sets the gauges that show a current state.
 fn look(service: &Service) {
     let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     metrics::gauge!("cscp_queued_operations").set(count(service.queued()));

@@ -1,4 +1,4 @@
-//! `cscp policy …`: everything that is wrong with packs, what they decide, and what every server lives by.
+//! `cscp policy …`: checks packs, publishes them, and shows what is published.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,9 @@ use crate::service::{PublishError, Published, publish_policies, withdraw_policie
 use crate::storage::Store;
 use crate::system::SystemClock;
 
-/// Longest note, in characters.
+/// The longest note, in characters.
 const MAX_NOTE: usize = 500;
-/// Most versions that are shown.
+/// The most versions that are shown.
 const MAX_SHOWN: u32 = 200;
 
 #[derive(Debug, Subcommand)]
@@ -178,7 +178,7 @@ async fn list(store: &dyn Store, limit: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Evidence names packs by hash: whoever reads it years later can have the text.
+/// Writes the files of a version to a folder. Evidence names packs by hash, so their texts may be needed years later.
 async fn write_out(store: &dyn Store, version: u64, folder: &Path) -> Result<(), Failure> {
     if version == 0 || version > store.policies_version().await? {
         return Err(Failure::new(format!("there is no version {version}; see cscp policy published")));
@@ -191,7 +191,7 @@ async fn write_out(store: &dyn Store, version: u64, folder: &Path) -> Result<(),
     if fs::read_dir(folder).map_err(told)?.next().is_some() {
         return Err(Failure::new(format!("{} is not empty", folder.display())));
     }
-    // Reading it first refuses a path that leads out of the folder.
+    // Parsing the set first refuses paths that lead out of the folder.
     let files = PackSource::Published(set.files).files().map_err(|errors| complaints(&errors))?;
     for (path, text) in files.to_paths() {
         let path = folder.join(path);

@@ -1,4 +1,4 @@
-//! `cscp purge`: says what is past its time, or has it go now.
+//! `cscp purge`: reports records past their time, or erases them now.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::service::retention::{Disposed, Mode, Retention, Round};
 use crate::storage::{StorageError, Store, Tenant};
 use crate::system::{SystemClock, SystemEntropy};
 
-/// How often it is said how far it is.
+/// How often progress is shown.
 const PROGRESS: Duration = Duration::from_secs(2);
-/// A turn at most so often: a server that works on the same database goes first.
+/// Pause between turns, so that a server on the same database goes first.
 const PACE: Duration = Duration::from_millis(10);
-/// How often a batch is tried again whose streams somebody else holds.
+/// How often a batch is tried again while another process has locked its streams.
 const PATIENCE: u32 = 5;
 
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub(crate) struct PurgeArguments {
     json: bool,
 }
 
-/// `cscp purge`. May be stopped at any time: what it began with last is then left as it was.
+/// `cscp purge`. It can be stopped at any time: an unfinished batch is rolled back.
 pub(super) async fn run(settings: &Settings, arguments: &PurgeArguments) -> Result<ExitCode, Failure> {
     if let DatabaseUrl::Sqlite(path) = &settings.database
         && !path.exists()
@@ -70,7 +70,7 @@ pub(super) async fn run(settings: &Settings, arguments: &PurgeArguments) -> Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a wrong clock takes for old is gone for ever, so the clock has to show a time that follows what is known.
+/// Refuses to erase if the clock is not trusted: erasing by a wrong clock cannot be undone.
 async fn believe_the_clock(retention: &Retention, it_is_right: bool) -> Result<(), Failure> {
     match retention.proven().await? {
         Err(why) if !it_is_right => Err(Failure::new(format!(
@@ -94,7 +94,7 @@ async fn tenants(store: &dyn Store, arguments: &PurgeArguments) -> Result<Vec<Te
     Ok(tenants)
 }
 
-/// Tenants take turns until nothing of any is past its time.
+/// Erases for all tenants in turn until nothing past its time is left.
 async fn go_through(
     retention: &Retention,
     tenants: Vec<Tenant>,
@@ -121,7 +121,7 @@ async fn go_through(
 async fn step(retention: &Retention, round: &mut Round) -> Result<(), Failure> {
     for _ in 1..PATIENCE {
         match retention.step(round).await {
-            // A lock was waited for already.
+            // The call has already waited for the lock.
             Err(StorageError::Contended | StorageError::Conflict) => {}
             stepped => return Ok(stepped?),
         }

@@ -1,4 +1,4 @@
-//! `cscp replay`: folds the evidence log anew and compares what follows from it with the rows that are there.
+//! `cscp replay`: folds the evidence log and compares the result with the stored rows.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -15,9 +15,9 @@ use crate::service::{Difference, How, Progress, ReplayReport, covered, replay_te
 use crate::storage::LiveTable;
 use crate::system::SystemClock;
 
-/// The comparison could not be made, or not to its end.
+/// The exit code if the comparison could not be completed.
 const NOT_MADE: u8 = 2;
-/// Progress is told no more often than this.
+/// How often progress is shown at most.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub(crate) struct ReplayArguments {
     progress: bool,
 }
 
-/// `cscp replay`. Ends with 0 when every row is as the log says, with 1 when one is not, with 2 when that is not known.
+/// `cscp replay`. Exits with 0 if every row agrees with the log, with 1 if one does not, with 2 if that is unknown.
 pub(super) async fn run(settings: &Settings, arguments: &ReplayArguments) -> ExitCode {
     match replay(settings, arguments).await {
         Ok(code) => code,
@@ -104,7 +104,7 @@ fn verdict(found: &[(TenantId, ReplayReport)]) -> &'static str {
     }
 }
 
-/// What a row is called here: by its own id if this server made it, otherwise only if that was asked for.
+/// The shown name of a row: its id if this server made it; ids of callers only on request.
 fn name(difference: &Difference, show_ids: bool) -> Option<&str> {
     let shown = difference.table.is_some_and(LiveTable::mints_ids) || show_ids;
     Some(difference.row_id.as_str()).filter(|id| shown && !id.is_empty())
@@ -202,7 +202,7 @@ fn line(difference: &Difference, show_ids: bool) -> String {
     [begin].into_iter().chain(id).chain(members).chain(columns).chain(stream).collect()
 }
 
-/// Tells now and then how far it has come.
+/// Shows progress from time to time.
 struct Watched {
     told: Option<Instant>,
     wanted: bool,
@@ -218,7 +218,7 @@ impl Watched {
             return;
         }
         self.told = Some(Instant::now());
-        // Nobody may be listening any more; the comparison goes on.
+        // Nobody may be reading standard error any more; the comparison goes on.
         drop(write!(std::io::stderr(), "\r{} of {} entries", progress.folded, progress.entries));
     }
 

@@ -1,4 +1,4 @@
-//! `cscp serve`: the server, from the first line to the last commit.
+//! `cscp serve`: runs the server from start to shutdown.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -15,10 +15,10 @@ use crate::config::{ServeSettings, Settings};
 use crate::http::{HttpConfig, ListenLimits, listen, router};
 use crate::storage::Store;
 
-/// Descriptors that are left for everything but callers' connections: the database, the operators' listener, files.
+/// File descriptors reserved for everything but callers' connections: the database, the operators' listener, files.
 const OTHER_DESCRIPTORS: u64 = 256;
 
-/// How often it is looked whether the writer is still there.
+/// How often the server checks that the committer's writer task is alive.
 const WATCH: Duration = Duration::from_secs(1);
 
 /// Runs until SIGINT or SIGTERM, then finishes what was accepted.
@@ -49,17 +49,17 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     let asked = asked_to_stop().map_err(Failure::new)?;
     tokio::spawn(async move {
         tokio::select! {
-            () = asked => tracing::info!("stopping: finishing what was accepted"),
-            () = writer_gone(committer) => tracing::error!("the writer ended; stopping"),
+            () = asked => tracing::info!("stopping; requests that were accepted are finished"),
+            () = writer_gone(committer) => tracing::error!("a writer task ended; the server stops"),
         }
-        // Nobody left to tell is as good as told.
+        // If no receiver is left, everything has stopped already.
         stop.send_replace(true);
     });
     let ops = ops.map(|ops| ops.serve(house.service.clone(), until(stopped.clone())));
     let mut vigil = house.service.vigil();
-    // Nothing is erased before the clock was looked at once.
+    // The clocks are checked once before anything can be erased.
     if let Err(error) = vigil.look().await {
-        tracing::warn!(storage.reason = %error, "the database was asked in vain");
+        tracing::warn!(storage.reason = %error, "the database did not answer at the start; the vigil asks again");
     }
     let watching = tokio::spawn(vigil.keep_until(until(stopped.clone())));
     let sweeper = tokio::spawn(house.service.clone().sweep_until(until(stopped.clone())));
@@ -76,13 +76,13 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     tracing::info!(http.address = %address, "listening");
     println!("cscp listens on http://{address}");
     if !listen(listener, app, limits(serve), until(stopped)).await {
-        tracing::warn!("some requests did not end in time");
+        tracing::warn!("some requests did not finish in time and were cut off");
     }
-    sweeper.await.map_err(|error| Failure::new(format!("the sweeper ended badly: {error}")))?;
-    sequencer.await.map_err(|error| Failure::new(format!("the sequencer ended badly: {error}")))?;
-    eraser.await.map_err(|error| Failure::new(format!("retention ended badly: {error}")))?;
-    watching.await.map_err(|error| Failure::new(format!("watching the clocks ended badly: {error}")))?;
-    following.await.map_err(|error| Failure::new(format!("following the policies ended badly: {error}")))?;
+    sweeper.await.map_err(|error| Failure::new(format!("the sweeper task failed; expiries were late: {error}")))?;
+    sequencer.await.map_err(|error| Failure::new(format!("the sequencer task failed; log entries wait: {error}")))?;
+    eraser.await.map_err(|error| Failure::new(format!("the retention task failed; old records stay: {error}")))?;
+    watching.await.map_err(|error| Failure::new(format!("the vigil over the clocks failed: {error}")))?;
+    following.await.map_err(|error| Failure::new(format!("the policy watcher failed: {error}")))?;
     house.close().await?;
     if let Some(ops) = ops {
         ops.abort();
@@ -92,34 +92,34 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whoever published policies may wonder why this server does not live by them.
+/// Warns about published policies, which a server with its own folder ignores.
 async fn say_what_is_passed_over(store: &dyn Store) -> Result<(), Failure> {
     let version = store.policies_version().await?;
     if version > 0 {
-        let what = "policies were published, and this server lives by the folder that it was started with instead";
+        let what = "policies were published, and this server uses the folder that it was started with instead";
         tracing::warn!(policy.version = version, "{what}");
     }
     Ok(())
 }
 
-/// The limits of the wire, as they were chosen.
+/// The limits of the HTTP interface, from the settings.
 fn wire(serve: &ServeSettings) -> HttpConfig {
     let mebibytes = usize::try_from(serve.body_memory).unwrap_or(usize::MAX);
     let body_memory = mebibytes.saturating_mul(1 << 20);
     HttpConfig { body_memory, rate_limits: !serve.no_rate_limits, ..HttpConfig::default() }
 }
 
-/// As many connections as were chosen, or as the descriptors of this process allow.
+/// The configured number of connections, or what the process's file descriptors allow.
 fn limits(serve: &ServeSettings) -> ListenLimits {
     let allowed = crate::telemetry::most_open_files().map_or(u64::MAX, |most| {
-        // Where next to none are left, those that are there are shared as well as may be.
+        // With very few descriptors, connections get half of them.
         most.saturating_sub(OTHER_DESCRIPTORS).max(most / 2)
     });
     let chosen = u64::from(serve.max_connections);
     if allowed < chosen {
         tracing::warn!(
             http.connections = allowed,
-            "this process may have few descriptors, so it takes fewer connections: raise its limit of open files"
+            "this process may open few files, so it takes fewer connections: raise its limit of open files"
         );
     }
     let connections = usize::try_from(chosen.min(allowed)).unwrap_or(usize::MAX);
@@ -134,12 +134,12 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
 }
 
 async fn until(mut stopped: watch::Receiver<bool>) {
-    // The sender lives in the task that waits for the signal; if that is gone, so is the process.
+    // The sender is in the task that waits for the signal; it is dropped only when the process ends.
     drop(stopped.wait_for(|stopped| *stopped).await);
 }
 
-/// SIGINT or SIGTERM. Listened for from the moment this is called, not from when the answer is first waited for:
-/// whoever has read that the server listens may ask it to stop.
+/// Waits for SIGINT or SIGTERM. The handlers are installed by this call and not when the future is first polled, so
+/// that a signal right after the start is not lost.
 #[cfg(unix)]
 fn asked_to_stop() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -157,7 +157,7 @@ fn asked_to_stop() -> std::io::Result<impl Future<Output = ()>> {
     Ok(async { drop(tokio::signal::ctrl_c().await) })
 }
 
-/// A server that cannot write has nothing to say: better it ends and is started again.
+/// Waits until the writer ends. A server that cannot write should stop and be restarted.
 async fn writer_gone(committer: Committer) {
     let mut ticks = tokio::time::interval(WATCH);
     while committer.health() != WriteHealth::Stopped {

@@ -1,4 +1,4 @@
-//! One server for a database file, and files that nobody else reads.
+//! One server per database file, and checks of file permissions.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use crate::config::{DatabaseUrl, Settings};
 
-/// The lock of the one server that works on a database file. The system gives it back when the process ends, however that
-/// ends; the file itself stays. Commands such as `cscp verify` do not ask for it.
+/// The lock of the only server on a database file. The system releases it when the process ends, in whatever way; the
+/// file itself stays. Commands such as `cscp verify` do not take it.
 #[derive(Debug)]
 pub(super) struct Sole {
     _held: Option<File>,
 }
 
 impl Sole {
-    /// Takes the lock of a database file; on PostgreSQL any number of servers work on one database.
+    /// Takes the lock of a database file; on PostgreSQL any number of servers may share a database.
     pub(super) fn server(settings: &Settings) -> Result<Self, Failure> {
         let DatabaseUrl::Sqlite(path) = &settings.database else { return Ok(Self { _held: None }) };
         if has_other_names(path) {
@@ -40,7 +40,8 @@ impl Sole {
     }
 }
 
-/// Beside the database itself, wherever a link to it stands: locking the database's own file would take SQLite's locks away.
+/// Next to the database itself, with links resolved. Locking the database's own file would interfere with SQLite's
+/// locks.
 fn lock_file(database: &Path) -> PathBuf {
     let database = database.canonicalize().unwrap_or_else(|_| database.to_owned());
     let mut name = database.file_name().map(std::ffi::OsStr::to_owned).unwrap_or_default();
@@ -59,14 +60,14 @@ fn has_other_names(_path: &Path) -> bool {
     false
 }
 
-/// Warns of a database file that others than its owner can read or change: it holds personal data and keys.
+/// Warns if others than its owner can read or change the database file: it contains personal data and keys.
 pub(super) fn warn_of_database(settings: &Settings) {
     if let DatabaseUrl::Sqlite(path) = &settings.database {
         warn_of(path, "the database file", "chmod 600");
     }
 }
 
-/// The same of a guard's folder: it holds what keeps this server from signing another history.
+/// The same for a guard's folder: it keeps this server from signing another history.
 pub(super) fn warn_of_guard(folder: &Path) {
     warn_of(folder, "the folder of the guard", "chmod 700");
 }
@@ -81,7 +82,7 @@ fn warn_of(path: &Path, what: &str, mend: &str) {
 #[cfg(unix)]
 fn others_may(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    // What is not there, or cannot be looked at, is told when it is used.
+    // A missing or unreadable file is reported when it is used.
     std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
 }
 

@@ -1,4 +1,4 @@
-//! Whom a key may speak for: how it is said on the command line, and how it is shown.
+//! Whom a key may speak for: the command line options and their display.
 
 use super::Failure;
 use crate::domain::id::PrincipalId;
@@ -21,7 +21,7 @@ pub(crate) struct Speaking {
 }
 
 impl Speaking {
-    /// What was said; what was not said is as it usually is.
+    /// The configured value, with defaults for what was not given.
     pub(super) fn read(&self, usual: SpeaksFor) -> Result<SpeaksFor, Failure> {
         let voice = match self.speaks_for.as_deref() {
             None => usual.voice,
@@ -44,7 +44,7 @@ impl Speaking {
     }
 }
 
-/// Whom a key speaks for, in words.
+/// A description of whom a key speaks for.
 pub(super) fn told(speaks_for: &SpeaksFor) -> String {
     let voice = match &speaks_for.voice {
         Voice::Nobody => "nobody".to_owned(),

@@ -1,4 +1,4 @@
-//! `cscp verify`: follows every hash chain in a database, or takes a bundle apart: from a file, or from a server.
+//! `cscp verify`: verifies every hash chain of a database, or a bundle from a file or a server.
 
 mod bundle;
 mod database;
@@ -15,7 +15,7 @@ use crate::evidence::auditing::{Asked, Trusted};
 use crate::evidence::cosignature::WitnessKey;
 use crate::evidence::note::VerifierKey;
 
-/// What `cscp verify` ends with when it could not look.
+/// The exit code if the verification could not be made.
 const COULD_NOT: u8 = 2;
 
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ impl VerifyArguments {
     }
 }
 
-/// A checkpoint as it was kept: the signed note, or the whole answer of the server that it came in.
+/// Reads a kept checkpoint: the signed note, or the server's JSON answer that contained it.
 fn kept(path: &std::path::Path) -> Result<String, Failure> {
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| Failure::new(format!("--kept {}: {error}", path.display())))?;
@@ -94,7 +94,8 @@ fn kept(path: &std::path::Path) -> Result<String, Failure> {
     note.map(str::to_owned).ok_or_else(unfit)
 }
 
-/// `cscp verify`. Ends with 0 when everything holds, with 1 when something does not, and with 2 when it could not look.
+/// `cscp verify`. Exits with 0 if everything is valid, with 1 if something is not, and with 2 if the verification could
+/// not be made.
 pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> ExitCode {
     let looked = match (&arguments.bundle, &arguments.server) {
         (Some(path), _) => bundle::file(path, arguments),

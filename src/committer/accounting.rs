@@ -1,5 +1,5 @@
-//! What a deletion takes out of the log, entry by entry: without it, one deleted fact would excuse the loss of another one's
-//! evidence.
+//! Records which log payloads a deletion erased, entry by entry. Without that list, one deleted fact would excuse the
+//! loss of another fact's evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ pub(super) type Accounts = BTreeMap<(TenantId, SpaceId), Account>;
 
 /// What was deleted in one space.
 pub(super) struct Account {
-    /// The pack that decided first.
+    /// The policy pack of the batch's first deletion.
     pub(super) policy: PolicyRef,
-    /// The entry of the space that the first deletion of the batch follows with.
+    /// The sequence number in the space's stream at which the batch's first deletion starts.
     since: u64,
-    /// Facts, and the readings that told of them.
+    /// Deleted facts, and the readings about them.
     ids: BTreeSet<String>,
 }
 
@@ -36,12 +36,12 @@ pub(super) fn open(
 }
 
 impl Account {
-    /// What told of it is looked for by.
+    /// The ids by which entries that mention the deletion are searched.
     pub(super) fn ids(&self) -> Vec<String> {
         self.ids.iter().cloned().collect()
     }
 
-    /// The event that says whose payloads go: those that are stored, and those that this batch took back before they were.
+    /// The event that lists the erased payloads: stored ones, and those this batch removed before storing them.
     pub(super) fn event(
         &self,
         space_id: &SpaceId,

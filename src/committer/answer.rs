@@ -5,26 +5,26 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
 use crate::storage::StorageError;
 
-/// What was decided and is durable.
+/// A durable decision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Committed<T = Result<Answer, Refusal>> {
-    /// What was decided: an answer or a refusal, or the answer alone once refusals have been dealt with.
+    /// The answer or refusal, or the answer alone after refusals were separated.
     pub result: T,
-    /// When it was decided; of a replay, when it was decided first.
+    /// When it was decided; for a replay, the time of the first decision.
     pub at: Timestamp,
-    /// Whether an `Idempotency-Key` brought an earlier decision back.
+    /// Whether it was decided earlier and found by its `Idempotency-Key`.
     pub replayed: bool,
 }
 
 impl<T> Committed<T> {
-    /// The same decision with its result seen as something else.
+    /// The same decision with its result converted.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Committed<U> {
         Committed { result: f(self.result), at: self.at, replayed: self.replayed }
     }
 }
 
 impl<A, R> Committed<Result<A, R>> {
-    /// The answer, or the refusal; either still says when it was decided and whether it is a replay.
+    /// Separates answers from refusals; both keep the time and whether it is a replay.
     pub fn accepted(self) -> Result<Committed<A>, Committed<R>> {
         let Self { result, at, replayed } = self;
         match result {
@@ -38,17 +38,17 @@ impl<A, R> Committed<Result<A, R>> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Busy {
     /// Too much waits already.
-    #[error("too much waits already")]
+    #[error("too many operations are waiting")]
     Full {
         /// When to try again, in seconds.
         retry_after_seconds: u32,
     },
     /// Another process holds what is needed, and did so for too long.
-    #[error("another process holds what is needed")]
+    #[error("another process holds a lock that is needed")]
     Contended,
     /// What is needed was last written to later than the clock shows. Nothing can be decided there by time: whatever ends in
     /// between would end too late.
-    #[error("the clock is {seconds} s behind what was recorded")]
+    #[error("the clock is {seconds} s behind the last recorded entry")]
     ClockBehind { seconds: u32 },
     /// The database does not take it.
     #[error("{0}")]

@@ -1,4 +1,4 @@
-//! The writer: takes batches from its queue and makes them durable.
+//! The writer: takes batches from its queue and commits them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,11 +14,12 @@ use crate::domain::id::{ArtifactId, Entropy, TenantId};
 use crate::domain::rulebook::Rulebook;
 use crate::storage::{Loaded, Locking, Row, StorageError, Store, Transaction, Want, rows};
 
-/// How often an operation is left out because another process holds its stream, before it is waited for.
+/// After this many skips, because another process held its lock, an operation waits for the lock.
 const PATIENCE: u8 = 8;
-/// How often a lone operation is repeated when another process was quicker with the same row.
+/// How often a single operation is tried when another process writes the same row first.
 const CONFLICTS: u8 = 3;
-/// Pauses between the attempts to learn what became of a commit. A database that restarts is back within their sum.
+/// Pauses between the attempts to learn whether a commit took effect. They add up to more than a database restart
+/// takes.
 const IN_DOUBT: [Duration; 5] = [
     Duration::from_millis(20),
     Duration::from_millis(200),
@@ -27,7 +28,7 @@ const IN_DOUBT: [Duration; 5] = [
     Duration::from_secs(4),
 ];
 
-/// Makes the batches of one queue durable, one after the other.
+/// A writer: commits the batches of one queue, one after the other.
 pub(super) struct Line {
     pub(super) queue: Arc<Queue>,
     pub(super) store: Arc<dyn Store>,
@@ -37,10 +38,10 @@ pub(super) struct Line {
     pub(super) large: LargeSpaces,
 }
 
-/// What became of each operation.
+/// The outcome of each operation, in the order of the batch.
 type Outcomes = Vec<Turnout>;
 
-/// A batch whose commit was not answered: what it would have decided, and an entry that tells whether it did.
+/// A batch whose commit got no answer: the outcomes it would have, and an entry whose presence proves the commit.
 struct Doubt {
     error: StorageError,
     outcomes: Outcomes,
@@ -48,13 +49,13 @@ struct Doubt {
     receipt: Option<(TenantId, ArtifactId)>,
 }
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 enum Failed {
     /// No transaction could be opened: no single operation is to blame.
     ToBegin(StorageError),
     /// Nothing was committed; one operation may be to blame.
     Before(StorageError),
-    /// It may have been committed all the same.
+    /// The commit may have taken effect.
     InDoubt(Box<Doubt>),
 }
 
@@ -64,7 +65,7 @@ impl From<StorageError> for Failed {
     }
 }
 
-/// The writer is gone, however it went: nobody may wait for it.
+/// When the writer ends, even by a panic, everything still queued is answered.
 impl Drop for Line {
     fn drop(&mut self) {
         self.queue.abandon();
@@ -72,7 +73,7 @@ impl Drop for Line {
 }
 
 impl Line {
-    /// Another one over the same database, with a queue of its own.
+    /// Another writer over the same database, with its own queue.
     pub(super) fn beside(&self) -> Self {
         Self {
             queue: Arc::new(Queue::new(self.limits)),
@@ -84,14 +85,15 @@ impl Line {
         }
     }
 
-    /// Works until the queue is closed and everything in it is done.
+    /// Commits batches until the queue is closed and empty.
     pub(super) async fn run(self) {
         let one_tenant = !self.store.spans_tenants();
         while let Some(batch) = self.queue.take(self.limits.batch, one_tenant).await {
             let size = u32::try_from(batch.len()).unwrap_or(u32::MAX);
             metrics::histogram!("cscp_batch_operations").record(f64::from(size));
             let (began, places) = (Instant::now(), batch.iter().map(|waiting| waiting.place.clone()).collect());
-            // Those that were left out too often come first: nothing behind them may overtake them.
+            // Operations skipped PATIENCE times are committed first and wait for their lock, so that nothing queued
+            // later overtakes them.
             let (overdue, batch): (Vec<_>, Vec<_>) = batch.into_iter().partition(|waiting| waiting.skips >= PATIENCE);
             if !overdue.is_empty() {
                 self.commit(overdue, Locking::Wait).await;
@@ -116,7 +118,7 @@ impl Line {
         metrics::histogram!("cscp_batch_seconds").record(began.elapsed().as_secs_f64());
     }
 
-    /// A lock was waited for in vain: what does not need it is done, the rest is told to come again.
+    /// After a lock timeout: commits what does not need the lock, and asks the callers of the rest to try again.
     async fn without(&self, batch: Vec<Waiting>) {
         match self.settled(&submissions(&batch), Locking::Skip).await {
             Ok(outcomes) => {
@@ -130,18 +132,19 @@ impl Line {
         }
     }
 
-    /// The database refused the batch, so each operation stands for itself.
+    /// The database refused the batch: each operation is committed alone, so that one cannot fail the others.
     async fn one_by_one(&self, batch: Vec<Waiting>) {
         let mut locking = Locking::Wait;
         for waiting in batch {
             match self.alone(&waiting.submission, locking).await {
-                // Put back, it could be overtaken by what comes after it here: its caller is told instead.
+                // Back in the queue, it could be overtaken by later operations of this batch, so its caller gets the
+                // answer now.
                 Ok(mut outcomes) => {
                     self.queue.commit_succeeded();
                     self.reply(waiting, outcomes.pop().unwrap_or(Turnout::Held));
                 }
                 Err(Failed::Before(StorageError::Contended)) => {
-                    // Others may need the same lock: they are not made to wait for it once more each.
+                    // Other operations may need the same lock: none of them waits for it again.
                     locking = Locking::Skip;
                     waiting.reply(Err(Busy::Contended));
                 }
@@ -150,7 +153,7 @@ impl Line {
         }
     }
 
-    /// Whoever was slower sees what the other process wrote when it tries again.
+    /// Tries again on a conflict: the next attempt sees what the other process wrote.
     async fn alone(&self, submission: &Submitted, locking: Locking) -> Result<Outcomes, Failed> {
         for _ in 1..CONFLICTS {
             match self.settled(&[submission], locking).await {
@@ -162,7 +165,8 @@ impl Line {
     }
 
     fn refuse(&self, batch: Vec<Waiting>, failed: &Failed) {
-        // A database that is lost is told of by itself. When it answers again, nothing speaks against the next commit.
+        // A lost database is detected by the heartbeat, and writing works as soon as it answers, so that is not counted
+        // as a failure.
         if self.store.lost().now_or_never().is_none() {
             self.queue.commit_failed();
         }
@@ -197,7 +201,7 @@ impl Line {
             metrics::counter!("cscp_clock_behind_total").increment(1);
             tracing::warn!(
                 clock.behind_seconds = seconds,
-                "the clock is behind what was recorded, so nothing is decided there"
+                "the clock is behind the last recorded entry; the operation is refused until the clock has caught up"
             );
             self.queue.clock_was_behind(seconds);
         }
@@ -208,7 +212,7 @@ impl Line {
         waiting.reply(answer);
     }
 
-    /// An attempt, and if its commit was not answered, what became of it.
+    /// Makes an attempt; if its commit got no answer, finds out whether it took effect.
     async fn settled(&self, submissions: &[&Submitted], locking: Locking) -> Result<Outcomes, Failed> {
         let _under_way = self.queue.commit();
         match self.attempt(submissions, locking).await {
@@ -217,22 +221,23 @@ impl Line {
         }
     }
 
-    /// Asks under the locks that the lost transaction held: by then it has ended one way or the other.
+    /// Looks for the entry under the locks of the lost transaction: once they are granted, that transaction has ended.
     async fn resolve(&self, doubt: Box<Doubt>) -> Result<Outcomes, Failed> {
-        // Without an entry nothing happened that a repetition would not bring about in the same way.
+        // A batch that wrote no entry can be repeated: the result is the same.
         let Some(receipt) = &doubt.receipt else { return Err(Failed::Before(doubt.error)) };
         for pause in IN_DOUBT {
             tokio::time::sleep(pause).await;
             match self.was_committed(&doubt.wants, receipt).await {
                 Ok(committed) => {
                     metrics::counter!("cscp_commits_in_doubt_total", "committed" => committed.to_string()).increment(1);
-                    tracing::warn!(storage.reason = %doubt.error, committed, "a commit was in doubt");
+                    tracing::warn!(storage.reason = %doubt.error, committed, "a commit got no answer and was looked up");
                     return if committed { Ok(doubt.outcomes) } else { Err(Failed::ToBegin(doubt.error)) };
                 }
-                Err(error) => tracing::warn!(storage.reason = %error, "a commit is in doubt"),
+                Err(error) => tracing::warn!(storage.reason = %error, "a commit got no answer; its outcome is unknown"),
             }
         }
-        // Repeating a commit that may have happened is the caller's to do: dedupe rows make that safe.
+        // The commit may have taken effect, so the server does not repeat it. The caller can: dedupe rows make that
+        // safe.
         metrics::counter!("cscp_commits_in_doubt_total", "committed" => "unknown").increment(1);
         Err(Failed::InDoubt(doubt))
     }
@@ -242,8 +247,8 @@ impl Line {
         transaction.load(wants, Locking::Wait).await?;
         let there = transaction.has_entry(&receipt.0, &receipt.1).await?;
         if there {
-            // A server that crashed while its standby was away has recovered the entry for itself alone. The commit of these
-            // locks comes after it, so it waits until the standby has both. What it locked by a name that is nobody's goes.
+            // After a crash without its standby, a server recovers the entry locally only. This commit comes after the
+            // entry, so it waits until the standby has both. The stream names that the locks created are removed again.
             for want in wants {
                 transaction.forget_names(&want.tenant_id, &want.needs.streams).await?;
             }
@@ -283,7 +288,8 @@ impl Line {
         work.take_ready(&wants, &mut ready);
         work.note(&self.large);
         let outcomes = {
-            // Nothing is awaited while decisions are made. A source that panicked once has no half-changed state.
+            // Nothing is awaited while deciding. After a panic the source of randomness is still whole, so a poisoned
+            // lock is used.
             let mut entropy = self.entropy.lock().unwrap_or_else(PoisonError::into_inner);
             let mut decide =
                 |(index, submission): (usize, &&Submitted)| work.decide(index, submission, &rules, entropy.as_mut());
@@ -324,7 +330,7 @@ impl Line {
         Ok(ready)
     }
 
-    /// Asks, under the locks, which entries tell of what was deleted, and has it written down.
+    /// Finds, under the locks, the entries that mention what was deleted, and records their erasure.
     async fn account(&self, transaction: &mut dyn Transaction, work: &mut Work) -> Result<(), StorageError> {
         let deleted: Vec<_> = work.accounts().iter().map(|(space, account)| (space.clone(), account.ids())).collect();
         for (space, ids) in deleted {

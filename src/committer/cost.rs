@@ -1,27 +1,27 @@
-//! What an operation will cost, as far as that can be told before anything is loaded. It decides what shares a batch, and
-//! nothing else: a wrong guess makes a batch longer or shorter.
+//! Estimates the cost of an operation before anything is loaded. The estimate decides only what shares a batch, so a
+//! wrong one makes a batch longer or shorter and nothing else.
 
 use super::Submitted;
 use super::turns::{Lane, Place};
 use crate::state_layer::operation::{NewFact, SpaceAction};
 use crate::state_layer::request::Request;
 
-/// An operation on a conversation, in microseconds.
+/// Cost of an operation on a conversation, in microseconds.
 const ORDINARY: u64 = 150;
-/// An operation on a space beside what it brings: all that stands in the space is loaded.
+/// Base cost of an operation on a space: the whole space is loaded.
 const SPACE: u64 = 1_000;
-/// One fact of a write.
+/// Cost of writing one fact.
 const FACT: u64 = 80;
-/// One of its dependencies.
+/// Cost of one of its dependencies.
 const DEPENDENCY: u64 = 20;
-/// So many bytes of a value take a microsecond.
+/// Bytes of a value that cost one microsecond.
 const BYTES: usize = 32;
-/// What is cheaper than this is not prepared.
+/// Operations that cost less are not prepared.
 const DEAR: u64 = 5_000;
-/// What may take the history of a whole space.
+/// Cost of an operation that may load the history of a whole space.
 const WHOLE: u64 = 20_000;
 
-/// Where an operation waits.
+/// The line in which an operation waits, with its estimated cost.
 pub(super) fn place(submission: &Submitted) -> Place {
     let tenant_id = submission.tenant.tenant_id.clone();
     match &submission.request {

@@ -1,4 +1,4 @@
-//! The rules in force: they may change while the server runs, but never under a decision.
+//! The rules in force. They may change while the server runs, but never during a batch.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use tokio::sync::watch;
 
 use crate::domain::rulebook::Rulebook;
 
-/// The rules that decisions are made by at this moment. A batch keeps the ones that it began with. Cheap to clone.
+/// The rules that decisions are made by. A batch keeps the rules it began with. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct RulesInForce(watch::Receiver<Arc<Rulebook>>);
 
 impl RulesInForce {
-    /// Rules that whoever holds the sender may replace.
+    /// Rules that the holder of the sender can replace.
     #[must_use]
     pub fn replaceable(first: Arc<Rulebook>) -> (watch::Sender<Arc<Rulebook>>, Self) {
         let (sender, receiver) = watch::channel(first);
@@ -25,7 +25,7 @@ impl RulesInForce {
     }
 }
 
-/// Rules that nobody replaces.
+/// Rules that are never replaced.
 impl From<Arc<Rulebook>> for RulesInForce {
     fn from(rules: Arc<Rulebook>) -> Self {
         Self::replaceable(rules).1

@@ -1,13 +1,13 @@
 //! The committer: decide under the lock, commit once, answer after the commit.
 //!
-//! What queued while the last batch was committing becomes the next batch, as much of it as is fair to all tenants
-//! (`turns`): no delay is added but for what costs others too much, and a lone request commits at once. A batch takes all its locks, loads all its state, reads the clock, decides each operation in
-//! memory and writes everything set by set. If the database refuses the batch, each operation is tried alone, so one
-//! cannot sink its neighbours.
+//! Operations that queued during the last commit become the next batch, limited so that all tenants get their share
+//! (`turns`). A lone request is committed at once; only expensive work is delayed. A batch takes all its locks, loads
+//! all its state, reads the clock, decides each operation in memory and writes everything set by set. If the database
+//! refuses the batch, each operation is tried alone, so that one cannot fail the others.
 //!
-//! Where the database lets several writers work, operations are dealt out by conversation: those of one conversation
-//! are decided in the order in which they came. What another process holds is left out of a batch and put back in
-//! front; after a few times it is waited for, and then given up.
+//! If the database lets several writers work, a hash of the conversation picks the writer, so operations of one
+//! conversation are decided in the order of arrival. An operation whose lock another process holds is skipped and goes
+//! back to the front of its queue; after a few skips the batch waits for the lock, up to a time limit.
 
 mod accounting;
 mod answer;
@@ -45,7 +45,7 @@ use queue::Queue;
 use spaces::stream_of;
 use turns::Place;
 
-/// What is to be decided, and for whom.
+/// An operation with its tenant.
 #[derive(Debug, Clone)]
 pub struct Submission {
     pub tenant: Arc<Tenant>,
@@ -54,7 +54,7 @@ pub struct Submission {
     pub claim: Option<Claim>,
 }
 
-/// What is to be decided about a fact space, and for whom.
+/// An operation on a fact space with its tenant.
 #[derive(Debug, Clone)]
 pub struct SpaceSubmission {
     pub tenant: Arc<Tenant>,
@@ -63,7 +63,7 @@ pub struct SpaceSubmission {
     pub claim: Option<Claim>,
 }
 
-/// A submission of either kind, as it waits.
+/// A queued submission of either kind.
 #[derive(Debug, Clone)]
 struct Submitted {
     tenant: Arc<Tenant>,
@@ -76,20 +76,20 @@ struct Submitted {
 /// A decision of either kind.
 type Outcome = Committed<Result<Answered, Refused>>;
 
-/// What became of an operation in a batch.
+/// The outcome of an operation in a batch.
 #[derive(Debug, Clone)]
 enum Turnout {
     Decided(Box<Outcome>),
-    /// Another process holds what it needs.
+    /// Another process holds a lock that it needs.
     Held,
-    /// It was prepared, and what it is about has changed since.
+    /// It was prepared, and its space has changed since.
     Stale,
-    /// A stream that it needs was last written to so many seconds later than the clock shows.
+    /// The last entry of a stream that it needs is so many seconds ahead of the clock.
     ClockBehind(u32),
 }
 
 impl Turnout {
-    /// The answer for a caller who waits no longer.
+    /// The answer for a caller whose operation is not tried again.
     fn into_answer(self) -> Result<Outcome, Busy> {
         match self {
             Self::Decided(outcome) => Ok(*outcome),
@@ -103,22 +103,21 @@ impl Turnout {
 pub enum WriteHealth {
     /// The last commit succeeded, or none was tried yet.
     Ok,
-    /// A commit has been under way for too long: nobody knows whether the disk, or the database, will ever answer.
+    /// A commit has been under way for too long: the disk or the database may never answer.
     Stalled,
-    /// The last commit failed, moments ago.
+    /// The last commit failed recently.
     Failing,
     /// No work is taken any more.
     Stopped,
 }
 
-/// How much may wait and how much is done at once, for each writer.
+/// Limits of each writer's queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Operations waiting in all.
+    /// Operations waiting, of all tenants.
     pub queued: usize,
-    /// Operations waiting for one tenant: a loud one cannot shut out the others.
+    /// Operations waiting for one tenant, so that one tenant cannot shut out the others.
     pub queued_per_tenant: usize,
-    /// Operations in one batch.
     pub batch: usize,
     /// How long a commit may be under way before it counts as [`WriteHealth::Stalled`].
     pub stalled_after: Duration,
@@ -130,7 +129,7 @@ impl Default for Limits {
     }
 }
 
-/// What travels with an operation: where its answer goes, and how often another process was in its way.
+/// A queued operation with the channel for its answer and the number of times it was skipped.
 struct Waiting {
     submission: Submitted,
     reply: oneshot::Sender<Result<Turnout, Busy>>,
@@ -139,7 +138,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// The caller may have gone away; what was decided stands.
+    /// The caller may be gone; the decision stays valid.
     fn reply(self, answer: Result<Turnout, Busy>) {
         drop(self.reply.send(answer));
     }
@@ -155,15 +154,16 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    /// Works until the committer is stopped and everything it accepted is done.
+    /// Commits until the committer is stopped and everything accepted is done.
     pub async fn run(self) {
         let mut lines: JoinSet<()> = self.0.into_iter().map(Line::run).collect();
-        // A line that panicked has closed its queue, and with it the committer; the others still finish theirs.
+        // A writer that panicked has closed its queue, which stops new work for the committer; the others finish
+        // theirs.
         while lines.join_next().await.is_some() {}
     }
 }
 
-/// The way into the database for everything that changes something. Cheap to clone.
+/// The only way to write to the database. Cheap to clone.
 #[derive(Clone)]
 pub struct Committer {
     queues: Arc<[Arc<Queue>]>,
@@ -280,17 +280,19 @@ impl Committer {
         tokio::select! {
             biased;
             answer = answer => answer.unwrap_or(Err(Busy::Stopping)),
-            // What became of it will be found out when the database is back; its caller need not wait for that.
-            () = self.store.lost() => Err(Busy::Storage(StorageError::Unavailable("the database is silent".to_owned()))),
+            // The writer finds out whether it was committed once the database is back; the caller gets its answer now.
+            () = self.store.lost() => {
+                Err(Busy::Storage(StorageError::Unavailable("the database does not answer".to_owned())))
+            }
         }
     }
 
-    /// Operations that name the same conversation, or the same record, stand in the same line.
+    /// Operations on the same conversation, or the same record, go to the same queue.
     fn line_of(&self, submission: &Submitted) -> usize {
         if self.queues.len() == 1 {
             return 0;
         }
-        // The dedupe key is not what decides, so none is computed.
+        // This only spreads the load, so the dedupe key is not computed.
         let mut hasher = DefaultHasher::new();
         submission.tenant.tenant_id.as_str().hash(&mut hasher);
         let needs = match &submission.request {
@@ -308,37 +310,36 @@ impl Committer {
         usize::try_from(hasher.finish() % lines).unwrap_or(0)
     }
 
-    /// How many operations wait.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.queues.iter().map(|queue| queue.len()).sum()
     }
 
-    /// How writing goes: as in the line where it goes worst.
+    /// The health of writing: that of the worst queue.
     #[must_use]
     pub fn health(&self) -> WriteHealth {
         self.queues.iter().map(|queue| queue.health()).max().unwrap_or(WriteHealth::Stopped)
     }
 
-    /// How long the oldest of the commits that are under way has been so.
+    /// How long the oldest commit under way has taken so far.
     #[must_use]
     pub fn oldest_commit(&self) -> Option<Duration> {
         self.queues.iter().filter_map(|queue| queue.under_way()).max()
     }
 
-    /// By how many seconds the clock was found behind what was recorded, where that was in the last minute.
+    /// By how many seconds the clock was found behind the last entry within the last minute.
     #[must_use]
     pub fn clock_behind(&self) -> Option<u32> {
         self.queues.iter().filter_map(|queue| queue.clock_behind()).max()
     }
 
-    /// Takes no more work. What was accepted is still done; [`Writer::run`] then returns.
+    /// Takes no more work. What was accepted is still committed; [`Writer::run`] then returns.
     pub fn stop(&self) {
         self.queues.iter().for_each(|queue| queue.close());
     }
 }
 
-/// An idempotency row holds the answer to another kind of request: keys are digests of route and key, so it cannot be.
+/// Should never happen: an idempotency key is a digest of route and key, so it belongs to one kind of request.
 fn other_kind() -> Busy {
     let what = "an answer of another kind".to_owned();
     Busy::Storage(StorageError::Inconsistent { table: "claims", what })

@@ -8,13 +8,13 @@ use tokio::sync::Notify;
 use super::turns::{Next, Place, Turns};
 use super::{Busy, Limits, Waiting, WriteHealth};
 
-/// How long a caller is asked to stay away when the queue is full, in seconds.
+/// Seconds after which a caller may try again when the queue is full.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// How long a failed commit counts as the state of things when nothing has been tried since.
+/// A failed commit makes the server unhealthy for this long, if nothing is committed in between.
 const FAILURE_COUNTS: Duration = Duration::from_secs(10);
 
-/// How long a clock that was found behind is told of.
+/// How long a clock found behind is reported.
 const CLOCK_COUNTS: Duration = Duration::from_mins(1);
 
 /// Operations that wait; tenants take turns.
@@ -29,15 +29,15 @@ pub(super) struct Queue {
 struct State {
     turns: Turns<Waiting>,
     closed: bool,
-    /// When a commit failed last, if none has succeeded since.
+    /// Time of the last failed commit, if none has succeeded since.
     failed_at: Option<Instant>,
-    /// Since when a commit has been under way.
+    /// Start of the commit that is under way.
     under_way: Option<Instant>,
     /// When the clock was last found behind what was recorded, and by how many seconds.
     behind: Option<(Instant, u32)>,
 }
 
-/// A commit that is under way.
+/// Marks a commit as under way until it is dropped.
 pub(super) struct UnderWay<'a>(&'a Queue);
 
 impl Drop for UnderWay<'_> {
@@ -52,7 +52,7 @@ impl Queue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere leaves the lines whole: every change below is one push or one pop.
+        // The queues stay whole after a panic elsewhere: every change below is one push or one pop.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,7 +76,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Puts skipped operations back where they were: at the front of their lines, in order.
+    /// Puts skipped operations back at the front of their lines, in their old order.
     pub(super) fn put_back(&self, skipped: Vec<Waiting>) {
         let mut guard = self.state();
         for waiting in skipped.into_iter().rev() {
@@ -99,7 +99,7 @@ impl Queue {
             let mut pause = None;
             {
                 let mut state = self.state();
-                // Who stops makes nobody wait any more.
+                // When the server is stopping, no line pauses any more.
                 let now = if state.closed { u64::MAX } else { self.now() };
                 match state.turns.next(most, one_tenant, now) {
                     Next::Batch(batch) => return Some(batch),
@@ -115,7 +115,7 @@ impl Queue {
         }
     }
 
-    /// Notes how long a batch took that had these in it.
+    /// Notes how long a batch with operations of these lines took.
     pub(super) fn took(&self, places: Vec<Place>, time: Duration) {
         let lines = places.into_iter().map(|place| (place.tenant_id, place.lane));
         let now = self.now();
@@ -130,7 +130,7 @@ impl Queue {
         self.state().failed_at = None;
     }
 
-    /// A commit is under way until what is returned here is dropped.
+    /// Marks a commit as under way until the returned guard is dropped.
     pub(super) fn commit(&self) -> UnderWay<'_> {
         self.state().under_way = Some(Instant::now());
         UnderWay(self)
@@ -151,7 +151,7 @@ impl Queue {
 
     pub(super) fn health(&self) -> WriteHealth {
         let state = self.state();
-        // Whoever routes around a failing server sends it nothing that could succeed: so the verdict wears off.
+        // The verdict expires: a load balancer that avoids this server sends it nothing whose success could end it.
         let failing = state.failed_at.is_some_and(|at| at.elapsed() < FAILURE_COUNTS);
         let stalled = state.under_way.is_some_and(|since| since.elapsed() >= self.limits.stalled_after);
         match (state.closed, failing, stalled) {
@@ -162,7 +162,7 @@ impl Queue {
         }
     }
 
-    /// Takes no more work and answers what waits: there is nobody left to do it.
+    /// Takes no more work and answers everything queued: no writer is left.
     pub(super) fn abandon(&self) {
         let left: Vec<Waiting> = {
             let mut state = self.state();

@@ -1,4 +1,4 @@
-//! Fact spaces in a batch: what is loaded of them, and their decisions.
+//! Fact spaces in a batch: their rows and their decisions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ use crate::state_layer::refusal::SpaceRefusal;
 use crate::state_layer::space::{Space, SpaceRecord, Touched};
 use crate::storage::{ChangedSpace, SpaceRow, SpaceWant, StorageError, Store, Transaction, Want, Writes};
 
-/// What an operation on a space locks: its stream, and its writer stands as registered.
+/// The locks of an operation on a space: its stream, and the registration of its writer.
 pub(super) fn stream_of(operation: &SpaceOperation) -> Needs {
     Needs {
         streams: vec![StreamKey::FactSpace(operation.space_id.clone())],
@@ -32,17 +32,17 @@ pub(super) fn stream_of(operation: &SpaceOperation) -> Needs {
     }
 }
 
-/// Rows of spaces, and the spaces of which everything is there.
+/// Rows of spaces, and the spaces that are loaded completely.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     rows: Vec<(TenantId, SpaceId, SpaceRow)>,
     whole: BTreeSet<(TenantId, SpaceId)>,
 }
 
-/// Loads the spaces of a batch whose streams are held. What is stated late is folded in where it belongs, so all of
-/// its space is loaded, in a second step: only the first one tells what is late.
+/// Loads the spaces of a batch whose streams are held. A fact stated late is folded into its place in time, which needs
+/// the whole space; only the first step shows which facts are late, so the rest is loaded in a second one.
 ///
-/// Of an operation that was prepared, the space is there; of one that was prepared in vain, nothing is looked at.
+/// The space of a prepared operation is already there; one whose preparation is outdated loads nothing.
 pub(super) async fn load(
     transaction: &mut dyn Transaction,
     wants: &[Want],
@@ -70,7 +70,7 @@ pub(super) async fn load(
     Ok(Loaded { rows, whole })
 }
 
-/// What one operation needs, looked at without a lock.
+/// Loads what one operation needs, without a lock.
 pub(super) async fn look(store: &dyn Store, want: &Want) -> Result<Loaded, StorageError> {
     let mut loaded = Loaded::default();
     let wants = [(want, None)];
@@ -115,7 +115,8 @@ fn whole_wants(whole: &BTreeSet<(TenantId, SpaceId)>) -> Vec<SpaceWant> {
     all.collect()
 }
 
-/// What stands in each space, and what is named in it or in a wider one. Of a space that is there, nothing.
+/// The first step: current facts of each space, and the facts that are named in it or in a wider one. Nothing of a space that is
+/// already loaded.
 fn first_wants(wants: &[(&Want, Option<&Space>)]) -> Vec<SpaceWant> {
     let mut asked: BTreeMap<(TenantId, SpaceId), (bool, BTreeSet<String>)> = BTreeMap::new();
     for (want, there) in wants {
@@ -140,7 +141,7 @@ fn first_wants(wants: &[(&Want, Option<&Space>)]) -> Vec<SpaceWant> {
     asked.into_iter().map(want).collect()
 }
 
-/// Spaces to which something is stated that lies before what was stated there, earlier in this batch included.
+/// Spaces that get a fact dated before their newest one, counting earlier operations of this batch.
 fn late(
     wants: &[(&Want, Option<&Space>)],
     mut newest: BTreeMap<(TenantId, SpaceId), Timestamp>,
@@ -154,14 +155,14 @@ fn late(
         if needs.is_whole(last) && !there.is_some_and(|space| space.whole) {
             whole.insert(key.clone());
         }
-        // Nothing that names its time comes after what is stated as of the present: its time is not known yet.
+        // A fact without a date of its own gets the time of the decision, which is not known yet: it counts as the
+        // newest.
         let latest = needs.latest.unwrap_or(Timestamp::from_micros(i64::MAX));
         newest.insert(key, last.map_or(latest, |last| last.max(latest)));
     }
     whole
 }
 
-/// The spaces of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Spaces {
     spaces: BTreeMap<(TenantId, SpaceId), Space>,
@@ -261,7 +262,7 @@ impl Spaces {
         Ok((recorded, result))
     }
 
-    /// The facts of a space that this batch has deleted so far, and the readings that told of them.
+    /// The facts of a space that this batch has deleted so far, and the readings about them.
     pub(super) fn forgotten(&self, tenant_id: &TenantId, space_id: &SpaceId) -> BTreeSet<String> {
         let space = self.spaces.get(&(tenant_id.clone(), space_id.clone()));
         let touched = space.map(|space| &space.touched).into_iter();
@@ -272,7 +273,7 @@ impl Spaces {
         named.map(str::to_owned).collect()
     }
 
-    /// Drops the packs that this batch saved and that name one of these: they show what is deleted.
+    /// Drops packs saved in this batch that contain one of these: they would show deleted values.
     pub(super) fn withdraw_packs(&mut self, tenant_id: &TenantId, forgotten: &BTreeSet<String>) {
         let own = self.spaces.iter_mut().filter(|((tenant, _), _)| tenant == tenant_id);
         for (_, space) in own {
@@ -283,7 +284,7 @@ impl Spaces {
         }
     }
 
-    /// The wider spaces that an operation names, as far as they exist.
+    /// The wider spaces that an operation names, where they exist.
     fn wider(&self, tenant_id: &TenantId, operation: &SpaceOperation) -> Vec<(SpaceRecord, Vec<Fact>)> {
         let named: BTreeSet<SpaceId> = operation.needs().wider.into_iter().map(|(space_id, _)| space_id).collect();
         let found = named.into_iter().filter_map(|space_id| {
@@ -293,7 +294,7 @@ impl Spaces {
         found.collect()
     }
 
-    /// What events have changed.
+    /// Adds the changed rows to what will be written.
     pub(super) fn into_writes(self, writes: &mut Writes) {
         for ((tenant_id, space_id), space) in self.spaces {
             let facts = space.touched.forgotten_facts.iter().map(FactUid::as_str);
@@ -311,7 +312,7 @@ impl Spaces {
     }
 }
 
-/// What the writer may do, as registered. Nobody registered is a junior without roles.
+/// The writer's registered rights. An unregistered writer is a junior without roles.
 fn writer(world: &World, operation: &SpaceOperation) -> WriterStanding {
     let principal = operation.writer.principal_id.as_ref().and_then(|id| world.principals.get(id));
     principal.filter(|principal| principal.registered).map_or_else(WriterStanding::default, |principal| {
@@ -337,8 +338,8 @@ fn recorded(space_id: &SpaceId, event: SpaceEvent) -> Recorded<SpaceEvent> {
     Recorded { stream: StreamKey::FactSpace(space_id.clone()), about, event: logged(event) }
 }
 
-/// An event as the log keeps it: each value stands there once, where deleting reaches it. What a fact replaced follows
-/// from the facts before it, and what a saved pack showed is kept with the pack.
+/// An event as it is logged. Each value is logged once, so that deleting reaches it: replaced values follow from
+/// earlier facts, and the content of a saved pack is kept with the pack.
 fn logged(mut event: SpaceEvent) -> SpaceEvent {
     match &mut event {
         SpaceEvent::FactWritten { fact } => fact.former.clear(),
@@ -354,7 +355,8 @@ fn blank(pack: &mut SavedPack) {
     pack.pack.segments.iter_mut().for_each(|segment| segment.text.clear());
 }
 
-/// An answer as it is kept for repetitions: a saved pack is read again where it is kept.
+/// An answer as it is kept for repetitions: without the content of a saved pack, which is read from where the pack is
+/// kept.
 pub(super) fn kept(mut answer: SpaceAnswer) -> SpaceAnswer {
     if let SpaceAnswer::Pack { pack } = &mut answer {
         blank(pack);

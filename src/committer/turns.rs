@@ -1,44 +1,46 @@
-//! Whose turn it is: which of the operations that wait make up the next batch.
+//! Chooses which waiting operations make up the next batch.
 //!
-//! Tenants take turns, one operation each. A tenant has two lines: what concerns its conversations, and what concerns its
-//! fact spaces, which can cost a thousand times as much. Within a line the order of arrival is kept; operations of one
-//! conversation, and of one space, stand in one line.
+//! Tenants take turns, one operation each. A tenant has two lines: one for its conversations, and one for its fact
+//! spaces, which can cost a thousand times as much. A line keeps the order of arrival; operations of one conversation
+//! or one space are in the same line.
 //!
-//! While several tenants are at it, a batch is short, an operation that is dear makes up a batch by itself, and a line whose
-//! batch took long pauses for a multiple of that time: the writer stands still rather than make others wait. A tenant that
-//! is alone is not held up. Nothing here reads a clock: instants are microseconds since the queue was made.
+//! While several tenants are active, batches are short, an expensive operation is a batch by itself, and a line whose
+//! batch took long pauses for a multiple of that time, even if the writer is idle meanwhile, so that others need not
+//! wait. A tenant that is alone is never held up. Nothing here reads a clock: instants are microseconds since the queue
+//! was made.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::domain::id::TenantId;
 
-/// The most work of a batch while only one tenant is at it, in microseconds as far as they can be told beforehand.
+/// The largest estimated cost of a batch, in microseconds, while one tenant is active.
 pub(super) const ALONE: u64 = 50_000;
-/// The same while several are.
+/// The same while several tenants are active.
 pub(super) const SHARED: u64 = 3_000;
-/// How long a tenant counts as being at it after it has brought something.
+/// How long a tenant counts as active after its last operation.
 pub(super) const AT_IT: u64 = 2_000_000;
-/// A batch that takes no longer than this is never paused for: ordinary writes are not held up.
+/// A batch up to this long causes no pause: ordinary writes are not held up.
 const BRIEF: u64 = 20_000;
-/// What the briefest batches take, as long as that is not known.
+/// The time of the shortest batches, until one was measured.
 const ASSUMED: u64 = 5_000;
-/// Nor is one paused for that takes no more than so many times as long as the briefest: a slow disk is nobody's fault.
+/// A batch up to this many times the shortest one causes no pause: on a slow disk every batch takes long.
 const BRIEFEST_TIMES: u64 = 3;
-/// A line pauses so many times as long as its batch took: it has about a twentieth of the writer. More would keep a tenant with
-/// large spaces from working, less would let its writes make up what a neighbour waits for.
+/// A line pauses this many times as long as its batch took, so it gets about a twentieth of the writer. With a longer
+/// pause, a tenant with large spaces could not work; with a shorter one, its writes would dominate its neighbours'
+/// waiting time.
 const PAUSE_TIMES: u64 = 20;
-/// The longest pause: whoever waits is answered long before a request's time is over.
+/// The longest pause: well below the time limit of a request.
 pub(super) const LONGEST_PAUSE: u64 = 3_000_000;
 
-/// What an operation concerns.
+/// The kind of work in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Lane {
-    /// Conversations, and all else that costs little.
+    /// Conversations, and everything else that costs little.
     Conversations,
     Spaces,
 }
 
-/// Where an operation waits, and what it will cost in microseconds, as far as that can be told beforehand.
+/// Where an operation waits, and its estimated cost in microseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) tenant_id: TenantId,
@@ -48,10 +50,10 @@ pub(super) struct Place {
 
 type Key = (TenantId, Lane);
 
-/// What is known of a line.
+/// State of a line.
 #[derive(Debug, Default)]
 struct Known {
-    /// When it was last brought something.
+    /// When an operation was last added.
     seen: u64,
     /// Until when it pauses.
     paused_until: u64,
@@ -59,9 +61,9 @@ struct Known {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next<T> {
-    /// These, in this order.
+    /// Commit these, in this order.
     Batch(Vec<T>),
-    /// All that waits pauses until then, unless something else comes.
+    /// Everything that waits is paused until this instant, unless something new arrives.
     Pause(u64),
     Nothing,
 }
@@ -72,10 +74,10 @@ pub(super) struct Turns<T> {
     /// Lines that are not empty, in the order of their turns.
     order: VecDeque<Key>,
     known: HashMap<Key, Known>,
-    /// When what is known was last tidied.
+    /// When idle lines were last forgotten.
     tidied: u64,
     waiting: usize,
-    /// What the briefest batches take, in microseconds; it follows slowly where they take longer.
+    /// The time of the shortest batches, in microseconds. It rises slowly when batches take longer.
     briefest: u64,
 }
 
@@ -97,13 +99,13 @@ impl<T> Turns<T> {
         self.waiting
     }
 
-    /// How many wait for a tenant.
+    /// How many operations of a tenant wait.
     pub(super) fn of(&self, tenant_id: &TenantId) -> usize {
         let lanes = [Lane::Conversations, Lane::Spaces];
         lanes.into_iter().filter_map(|lane| self.lines.get(&(tenant_id.clone(), lane))).map(VecDeque::len).sum()
     }
 
-    /// Something new, at the end of its line.
+    /// Adds an operation at the end of its line.
     pub(super) fn push(&mut self, place: Place, what: T, now: u64) {
         let key = (place.tenant_id, place.lane);
         self.tidy(now);
@@ -112,7 +114,7 @@ impl<T> Turns<T> {
         self.waiting += 1;
     }
 
-    /// What could not be done, at the front of its line.
+    /// Puts a skipped operation back at the front of its line.
     pub(super) fn put_back(&mut self, place: Place, what: T) {
         self.line((place.tenant_id, place.lane)).push_front((place.cost, what));
         self.waiting += 1;
@@ -126,14 +128,14 @@ impl<T> Turns<T> {
         line
     }
 
-    /// Everything, in no order.
+    /// Removes everything, in no order.
     pub(super) fn drain(&mut self) -> Vec<T> {
         self.order.clear();
         self.waiting = 0;
         self.lines.drain().flat_map(|(_, line)| line).map(|(_, what)| what).collect()
     }
 
-    /// Up to `most` of them, one from each line in turn, or of one tenant only.
+    /// Up to `most` operations, one from each line in turn, or of one tenant only.
     pub(super) fn next(&mut self, most: usize, one_tenant: bool, now: u64) -> Next<T> {
         if self.waiting == 0 {
             return Next::Nothing;
@@ -148,7 +150,7 @@ impl<T> Turns<T> {
             let other = one_tenant && of.as_ref().is_some_and(|of| *of != key.0);
             let paused = shared && self.known.get(&key).is_some_and(|known| known.paused_until > now);
             let Some(line) = self.lines.get_mut(&key) else { continue };
-            // What is dearer than a whole batch may be comes first in one, or not at all.
+            // An operation whose cost exceeds a whole batch is taken only as the first of one.
             let fits = line.front().is_some_and(|(cost, _)| *cost <= room || batch.is_empty());
             if other || paused || !fits {
                 left.push_back(key);
@@ -164,7 +166,7 @@ impl<T> Turns<T> {
                 self.order.push_back(key);
             }
         }
-        // Whoever was passed over comes first next time.
+        // Lines that were passed over come first next time.
         for key in left.into_iter().rev() {
             self.order.push_front(key);
         }
@@ -172,14 +174,14 @@ impl<T> Turns<T> {
         if batch.is_empty() { Next::Pause(self.first_free(now)) } else { Next::Batch(batch) }
     }
 
-    /// Whether more than one tenant is at it.
+    /// Whether more than one tenant is active.
     fn is_shared(&self, now: u64) -> bool {
         let recent = self.known.iter().filter(|(_, known)| now.saturating_sub(known.seen) <= AT_IT);
         let mut at_it = self.order.iter().chain(recent.map(|(key, _)| key)).map(|(tenant_id, _)| tenant_id);
         at_it.next().is_some_and(|first| at_it.any(|other| other != first))
     }
 
-    /// Forgets lines in which nothing happens any more, now and then.
+    /// Forgets idle lines, at most once in a while.
     fn tidy(&mut self, now: u64) {
         if now.saturating_sub(self.tidied) > AT_IT {
             self.tidied = now;
@@ -192,7 +194,7 @@ impl<T> Turns<T> {
         until.min().unwrap_or(now).max(now)
     }
 
-    /// Notes how long a batch of fact spaces' operations took: those lines pause for a while if that was long.
+    /// Notes how long a batch took: if it was long, lines of fact spaces pause.
     pub(super) fn took(&mut self, lines: impl Iterator<Item = (TenantId, Lane)>, micros: u64, now: u64) {
         let slower = self.briefest.saturating_add(self.briefest / 64).saturating_add(1);
         self.briefest = micros.min(slower);

@@ -1,4 +1,4 @@
-//! One batch in memory: what was loaded, what is decided, what will be written.
+//! One batch in memory: loaded state, decisions, rows to write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +25,7 @@ use crate::state_layer::request::Request;
 use crate::state_layer::request::{Answered, Refused};
 use crate::storage::{Loaded, StorageError, StoredClaim, Want, Writes, rows};
 
-/// What a submission wants locked and loaded.
+/// The locks and rows that a submission needs.
 pub(super) fn want(submission: &Submitted) -> Want {
     let claim = submission.claim.map(|claim| claim.key);
     match &submission.request {
@@ -143,7 +143,7 @@ impl Work {
             }
         };
         if is_erased(&result) {
-            // No kept answer may bring back whom it was about.
+            // The answer is not kept: a stored answer would bring back the erased person's data.
             return Ok(Turnout::Decided(Box::new(Committed { result, at: now, replayed: false })));
         }
         let hours = rules.policy.pack().retention.idempotency_hours;
@@ -162,12 +162,12 @@ impl Work {
         ids: &mut Ids<'_>,
     ) -> Result<(), StorageError> {
         for recorded in events {
-            // Which conversations are meant was asked before the locks were held. What was loaded afterwards can belong to
-            // another one, which somebody has begun to write to meanwhile: asked once more, it will be locked as well.
+            // The conversations were looked up before the locks were held. If somebody has since written to another one
+            // that belongs here, it is not locked: the operation is repeated, which locks it too.
             if !streams.contains(&recorded.stream) {
                 tracing::debug!(
                     stream.kind = recorded.stream.kind(),
-                    "what was loaded belongs to a stream that is not locked"
+                    "the loaded state belongs to a stream that is not locked; the operation is repeated"
                 );
                 return Err(StorageError::Conflict);
             }
@@ -179,12 +179,12 @@ impl Work {
         Ok(())
     }
 
-    /// What was deleted in this batch, space by space: what told of it is to be accounted for.
+    /// What this batch deleted in each space, for recording which payloads went with it.
     pub(super) fn accounts(&self) -> &Accounts {
         &self.accounts
     }
 
-    /// Writes down whose payloads go with what was deleted in a space: those that tell of it, stored or of this batch.
+    /// Records which payloads are erased with what was deleted in a space: stored ones, and those of this batch.
     pub(super) fn account(
         &mut self,
         (tenant_id, space_id): &(TenantId, SpaceId),
@@ -230,14 +230,14 @@ impl Work {
         self.spaces.note(large);
     }
 
-    /// The clock of a stream never runs backwards, whatever the wall clock does.
+    /// The time of a decision: never before the last entry of its streams, even if the wall clock went back.
     fn not_before_last_entry(&self, tenant_id: &TenantId, streams: &[StreamKey]) -> Timestamp {
         let last = streams.iter().filter_map(|key| self.heads.get(&(tenant_id.clone(), key.clone()))?.at).max();
         last.map_or(self.now, |last| last.max(self.now))
     }
 
-    /// Whatever is decided, a refusal or the delivery of an erased message among it: of a name that was locked and that
-    /// nothing gets recorded under, nothing may stay, or it would look like the name of a stream.
+    /// Removes stream names that were created only to be locked. If nothing is recorded under one, as for a refusal, it
+    /// would look like the name of an existing stream.
     fn note_unnamed(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) {
         let names = streams.iter().map(|key| (tenant_id.clone(), key.clone()));
         self.writes.unnamed.extend(names.filter(|name| !self.heads.contains_key(name)));
@@ -255,7 +255,7 @@ impl Work {
         Some(Committed { result: Err(Refused::Core(Refusal::IdempotencyKeyReused)), at: now, replayed: false })
     }
 
-    /// A panic in a decision would be a bug; it costs that one operation an answer, not the server its writer.
+    /// Catches a panic: a bug in a decision fails that one operation and not the writer.
     fn decided(
         &mut self,
         tenant_id: &TenantId,
@@ -278,7 +278,7 @@ impl Work {
         })
     }
 
-    /// Takes back what this batch has said of a space that is erased now: what the log and what kept answers hold.
+    /// Removes from this batch the log payloads and kept answers of a space that is now erased.
     fn erase(&mut self, tenant_id: &TenantId, space_id: &SpaceId) {
         let stream = (tenant_id.clone(), StreamKey::FactSpace(space_id.clone()));
         if let Some(head) = self.heads.get(&stream) {
@@ -294,8 +294,8 @@ impl Work {
         }
     }
 
-    /// Takes back what this batch has said of facts that are deleted now, and of the readings that told of them: what the
-    /// log, what kept answers and what packs hold of them.
+    /// Removes from this batch what the log, kept answers and packs contain of facts that are now deleted, and of the
+    /// readings about them.
     fn forget(&mut self, tenant_id: &TenantId, space_id: &SpaceId, forgotten: &BTreeSet<String>) {
         if forgotten.is_empty() {
             return;
@@ -366,22 +366,22 @@ impl Work {
     }
 }
 
-/// How far the last entry of a stream may lie ahead of the clock. Up to this it counts as the present: clocks of several
-/// hosts differ, and are set right in small steps. Beyond it the clock was wrong when the entry was written, or is wrong now,
-/// and a deadline that is counted from either would be no deadline.
+/// How far the last entry of a stream may be ahead of the clock. Clocks of several hosts differ by a few seconds and
+/// are corrected in small steps. Beyond that, the clock was wrong when the entry was written or is wrong now, and no
+/// deadline can be trusted.
 const MAX_BEHIND_SECONDS: u64 = 5;
 
-/// Whether an operation only writes down what was looked at: no deadline depends on it.
+/// Whether an operation only records a read: no deadline depends on it.
 fn only_records(submission: &Submitted) -> bool {
     matches!(submission.request, Request::Core(Operation::RecordRead(_)))
 }
 
-/// Whether it answers the delivery of a message that was erased.
+/// Whether the answer is for a redelivered message that was erased.
 fn is_erased(result: &Result<Answered, Refused>) -> bool {
     matches!(result, Ok(Answered::Core(Answer::Turn { verdict, .. })) if verdict.reason == Reason::Erased)
 }
 
-/// A tenant of the batch without a world.
+/// A tenant of the batch has no loaded state.
 const NO_STATE: &str = "no state was loaded for the tenant";
 
 pub(super) fn inconsistent(what: &str) -> StorageError {

@@ -1,4 +1,4 @@
-//! The wire form of an entry, and the one place where names of RFCs that we have not read in full are mapped.
+//! The wire form of an entry. This is the only place that maps to names of RFCs that we have not read in full.
 //!
 //! EAS (RFC-WF-0006) names `artifact_id`, `prev_hash` and `hash`; CSCP (RFC-WF-0034 IX) asks for `context_ref` in an
 //! extension-safe place. Everything else here is our profile; see `docs/CONFORMANCE.md`.
@@ -25,7 +25,7 @@ const SECRET_MEMBERS: [&str; 10] = [
     "echo",
 ];
 
-/// Writes an entry as an evidence artifact. An erased payload shows as such.
+/// Converts an entry to an evidence artifact. An erased payload is marked as erased.
 #[must_use]
 pub fn artifact(entry: &LogEntry, environment: &str) -> Value {
     let header = &entry.header;
@@ -70,7 +70,7 @@ fn idempotency_key(event: &Event) -> Option<&str> {
     }
 }
 
-/// `context_ref` as RFC-WF-0034 IX describes it, where the event says more of the context than which one it is about.
+/// `context_ref` (RFC-WF-0034 IX), where the event says more about the context than its id.
 fn context_ref(event: &Event) -> Option<Value> {
     match event {
         Event::CommandBound { command } => Some(json!({
@@ -93,14 +93,14 @@ fn context_ref(event: &Event) -> Option<Value> {
     }
 }
 
-/// A record without secrets of the server, at every depth. Slots, extensions and values are the caller's own and stay.
+/// Removes the server's secrets at every depth. Slots, extensions and values are the caller's own and stay.
 #[must_use]
 pub fn without_secrets(mut record: Value) -> Value {
     strip_secrets(&mut record);
     record
 }
 
-/// Removes secrets of the server at every depth. Slots, extensions and values are the caller's own and stay.
+/// Removes the server's secrets at every depth. Slots, extensions and values are the caller's own and stay.
 fn strip_secrets(value: &mut Value) {
     match value {
         Value::Object(members) => {

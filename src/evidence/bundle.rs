@@ -1,9 +1,9 @@
-//! Bundles: a part of the evidence that an auditor takes home, as lines of JSON.
+//! Bundles: a part of the evidence for offline audit, as lines of JSON.
 //!
-//! A bundle is of one checkpoint. Each line is an object with one member that says what it is; the last line says how
-//! many there were and what they hash to, signed by the log's key. What is hashed stands in it as the string that was
-//! hashed, so that nobody has to guess a form. `docs/EVIDENCE.md` describes it for those who read it with other programs;
-//! `auditing` reads it here, and shares nothing with this module.
+//! A bundle belongs to one checkpoint. Each line is an object whose one member says what the line is; the last line
+//! contains the number and hash of the lines, signed by the log's key. Hashed data is included as the exact string that
+//! was hashed, so that no verifier has to reproduce a form. `docs/EVIDENCE.md` is the specification for other programs;
+//! `auditing` reads bundles here and shares nothing with this module.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -14,24 +14,23 @@ use crate::domain::id::{ContextFrameId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::evidence::note::{self, NoteError, SigningKey};
 
-/// What the first line calls the format, and the first line of the note at the end.
+/// The format's name, in the first line and in the note at the end.
 pub const FORMAT: &str = "cscp-evidence-bundle/v2";
 /// The JSON Schema (2020-12) of an artifact.
 pub const ARTIFACT_SCHEMA: &str = include_str!("../../schemas/evidence-artifact.schema.json");
 /// The JSON Schema (2020-12) of a line of a bundle.
 pub const BUNDLE_SCHEMA: &str = include_str!("../../schemas/evidence-bundle.schema.json");
 
-/// A line of a bundle.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
-    /// What the bundle is.
+    /// The first line: what the bundle is.
     Bundle(Opening),
-    /// The signed checkpoint that all of it is proven against.
+    /// The signed checkpoint that everything is proven against.
     Checkpoint(String),
-    /// The keys that sign for the log (C2SP vkey). Whoever reads compares them with what they know.
+    /// The keys that sign for the log (C2SP vkey). A reader compares them with the keys it trusts.
     Keys(Vec<String>),
-    /// That an older tree is the beginning of the checkpoint's.
+    /// The proof that an older tree is the beginning of the checkpoint's.
     Consistency(Consistency),
     Schema(Value),
     /// A policy pack that entries name.
@@ -44,43 +43,41 @@ pub enum Line {
 
 #[derive(Debug, Serialize)]
 pub struct Opening {
-    /// [`FORMAT`].
     pub format: &'static str,
     /// The name of the log.
     pub origin: String,
     pub tenant_id: TenantId,
     pub environment: String,
-    /// When it was made, by the server's clock.
+    /// When the bundle was made, by the server's clock.
     pub created_at: Timestamp,
-    /// What was asked for.
     pub selection: Value,
-    /// Which entries it promises to hold.
+    /// Which entries the bundle promises to contain.
     pub coverage: Coverage,
 }
 
-/// Which entries a bundle promises to hold: what is missing of them is a fault.
+/// Which entries a bundle promises to contain: a missing one is a fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Coverage {
     /// Every entry of the checkpoint's tree.
     Whole,
-    /// Every entry of these chains, as far as the checkpoint goes.
+    /// Every entry of these chains, up to the checkpoint.
     Streams {
-        /// The chains, each with where it ends.
+        /// The chains, each with its end.
         chains: Vec<Chain>,
     },
-    /// Entries that were chosen.
+    /// Selected entries.
     Selection,
 }
 
-/// A chain that comes as a whole, and where it ends in the checkpoint's tree. The signature over the bundle makes this the
-/// log's own statement: a later entry of the chain that is in the same tree would contradict it.
+/// A chain that is included as a whole, and its end in the checkpoint's tree. The signature over the bundle makes this
+/// the log's own statement: a later entry of the chain in the same tree would contradict it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Chain {
     pub stream_id: StreamId,
     /// How many of its entries the checkpoint's tree holds.
     pub entries: u64,
-    /// The hash of the last of them; none if there is none, or if the database has lost it.
+    /// The hash of the last of them; none if the chain is empty or the database has lost the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
 }
@@ -88,7 +85,6 @@ pub struct Chain {
 #[derive(Debug, Serialize)]
 pub struct Consistency {
     pub from: u64,
-    /// The hashes of the proof.
     pub proof: Vec<String>,
 }
 
@@ -97,40 +93,37 @@ pub struct Consistency {
 pub struct Pack {
     /// `sha256:` and the SHA-256 of `cscp.policy.v1` followed by the document.
     pub hash: String,
-    /// The document as canonical JSON; none if it is not to be had any more.
+    /// The document as canonical JSON; none if it is no longer available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
 }
 
-/// An entry of the log.
 #[derive(Debug, Serialize)]
 pub struct Entry {
-    /// The header, as it was hashed.
+    /// The header as it was hashed.
     pub header: String,
     /// The hash of the entry before it in its chain.
     pub prev_hash: String,
-    /// The commitment to its payload.
     pub payload_commitment: String,
     pub entry_hash: String,
-    /// Its place in the tree, counted from 0.
+    /// Its index in the tree, counted from 0.
     pub leaf_index: u64,
-    /// The hashes beside the way to the root, from the leaf upwards.
+    /// The sibling hashes on the path to the root, from the leaf upwards.
     pub proof: Vec<String>,
     /// The payload as it was committed to, if the reader may see all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<String>,
-    /// The salt of the commitment: only with the payload.
+    /// The salt of the commitment, only together with the payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,
-    /// The entry as this reader may see it. Where the payload is not there, nothing proves what it tells beyond the
-    /// header.
+    /// The entry as this reader may see it. Without the payload, nothing but the header is proven.
     pub artifact: Value,
 }
 
 #[derive(Debug, Serialize)]
 pub struct FrameLine {
     pub context_frame_id: ContextFrameId,
-    /// Its hash, as it went into the envelope.
+    /// Its hash in the command envelope.
     pub context_hash: String,
     /// The frame as it was hashed, if the reader may see all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,7 +131,7 @@ pub struct FrameLine {
     /// The salt of the hash: only with the frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,
-    /// The frame as this reader may see it, where that is not all of it.
+    /// The frame as this reader may see it, if that is not all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown: Option<Value>,
 }
@@ -146,13 +139,11 @@ pub struct FrameLine {
 /// The last line but one.
 #[derive(Debug, Serialize)]
 pub struct Summary {
-    /// Entries in the bundle.
     pub entries: u64,
-    /// Frames in the bundle.
     pub frames: u64,
-    /// Entries that were asked for and are not in the checkpoint yet.
+    /// Entries that match the request but are not in the checkpoint yet.
     pub waiting: u64,
-    /// What was covered, as slot and method.
+    /// What was redacted, as slot and method.
     pub redacted: Vec<String>,
 }
 
@@ -164,7 +155,7 @@ pub struct Closing {
     pub note: String,
 }
 
-/// Writes a bundle line by line.
+/// Writes a bundle line by line and hashes the lines.
 #[derive(Debug, Default)]
 pub struct Writer {
     hasher: Sha256,
@@ -193,7 +184,7 @@ impl Writer {
         self.entries
     }
 
-    /// What there was. `waiting` entries are not in the checkpoint yet.
+    /// The summary line. `waiting` entries are not in the checkpoint yet.
     #[must_use]
     pub fn summary(&self, waiting: u64, redacted: Vec<String>) -> Line {
         Line::Summary(Summary { entries: self.entries, frames: self.frames, waiting, redacted })

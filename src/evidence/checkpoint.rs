@@ -1,4 +1,4 @@
-//! Checkpoints (C2SP tlog-checkpoint): what a log says it holds, signed.
+//! Checkpoints (C2SP tlog-checkpoint): a signed statement of a log's size and root.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +25,7 @@ impl Checkpoint {
         Ok(Self { origin: origin.to_owned(), size, root })
     }
 
-    /// Which log, by a name that no other log has.
+    /// The globally unique name of the log.
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.origin
@@ -37,7 +37,6 @@ impl Checkpoint {
         self.size
     }
 
-    /// The root of its tree.
     #[must_use]
     pub fn root(&self) -> Digest {
         self.root
@@ -49,8 +48,8 @@ impl Checkpoint {
         format!("{}\n{}\n{}\n", self.origin, self.size, STANDARD.encode(self.root.as_bytes()))
     }
 
-    /// Reads the text that is signed, in the one form that [`body`](Self::body) writes: also the extension lines that
-    /// other logs may add are refused, as nobody here could say what they mean.
+    /// Reads the signed text in exactly the form that [`body`](Self::body) writes. Extension lines of other logs are
+    /// refused, because nothing here knows their meaning.
     pub fn parse(body: &str) -> Result<Self, NoteError> {
         Self::read(body).filter(|checkpoint| checkpoint.body() == body).ok_or(NoteError::Checkpoint)
     }
@@ -69,7 +68,7 @@ impl Checkpoint {
 
     /// Opens a signed note as [`note::open`] does and reads the checkpoint in it.
     ///
-    /// One key may sign for several logs: whoever expects a certain one compares [`origin`](Self::origin).
+    /// One key may sign for several logs: a caller that expects a certain log compares [`origin`](Self::origin).
     pub fn open(note: &str, keys: &[VerifierKey]) -> Result<Self, NoteError> {
         Self::parse(note::open(note, keys)?)
     }

@@ -1,19 +1,19 @@
-//! Cosignatures (C2SP tlog-cosignature, `cosignature/v1` with Ed25519): a witness's word that a checkpoint goes on from
-//! every other one that it has seen of the log, and when it saw it.
+//! Cosignatures (C2SP tlog-cosignature, `cosignature/v1` with Ed25519): a witness signs that a checkpoint extends every
+//! checkpoint of the log that it has seen, and when it saw it.
 //!
 //! ```text
 //! — witness name base64(key id ‖ seconds since 1970, 8 bytes ‖ signature)
 //! ```
 //!
-//! What is signed is `cosignature/v1`, `time <seconds>` and the checkpoint's text, each from a new line.
+//! Signed are `cosignature/v1`, `time <seconds>` and the checkpoint's text, each starting on a new line.
 
 use std::fmt;
 
 use crate::evidence::note::{self, KeyId, NoteError};
 
-/// What the algorithm of timestamped Ed25519 cosignatures is called in a key.
+/// The algorithm number of timestamped Ed25519 cosignatures.
 const COSIGNATURE_V1: u8 = 4;
-/// The last second that can be written as a date of four-digit years; no clock shows a later one.
+/// The last second of the year 9999; dates have four-digit years.
 const LAST_SECOND: u64 = 253_402_300_799;
 
 /// The key of a witness. Its text form, the vkey, is `name+key id in hexadecimal+base64(0x04 ‖ public key)`.
@@ -35,26 +35,26 @@ impl WitnessKey {
         read.filter(|key| key.to_string() == vkey).ok_or(NoteError::Key)
     }
 
-    /// Whose key it is.
+    /// The name of the witness.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What stands before each of its signatures: no proof of anything.
+    /// The key id at the start of each of its signatures: it helps to find the key and proves nothing.
     #[must_use]
     pub fn id(&self) -> [u8; 4] {
         self.id
     }
 
-    /// SHA-256 of the public key in hexadecimal: the same under every name, and also for a key that signs notes.
+    /// SHA-256 of the public key in hexadecimal: the same under every name, and for a key that signs notes.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         note::fingerprint(&self.key)
     }
 
-    /// Reads a signature line, without its line break, under a checkpoint's text: when the witness saw the checkpoint, in
-    /// seconds since 1970, by its own clock; none if the line is of another name or key id.
+    /// Reads a signature line, without its line break, for a checkpoint's text. Returns when the witness saw the
+    /// checkpoint by its own clock, in seconds since 1970; none if the line has another name or key id.
     ///
     /// Fails with [`NoteError::Malformed`] if it is no signature line, and with [`NoteError::Forged`] if it is under the
     /// name and id of this witness and is not its cosignature of this text.
@@ -74,8 +74,8 @@ impl WitnessKey {
         Some(time)
     }
 
-    /// When this witness saw the checkpoint of a note, of several cosignatures the latest. The signatures of others, the
-    /// log's own among them, are not looked at.
+    /// When this witness saw the checkpoint of a note: the latest of several cosignatures. Signatures of others,
+    /// including the log's own, are ignored.
     ///
     /// Fails as [`open`](Self::open) does, and with [`NoteError::Unsigned`] if there is none of this witness.
     pub fn cosigned(&self, note: &str) -> Result<u64, NoteError> {
@@ -94,7 +94,7 @@ impl fmt::Display for WitnessKey {
     }
 }
 
-/// What a witness signs of a checkpoint's text.
+/// The text that a witness signs.
 fn signed_text(time: u64, text: &str) -> String {
     format!("cosignature/v1\ntime {time}\n{text}")
 }

@@ -1,6 +1,6 @@
-//! The hashes of an entry, derived a second time: for whoever verifies, so that a mistake of what writes them cannot hide.
+//! The hashes of an entry, implemented a second time for verification, so that a bug in the writing code cannot hide.
 //!
-//! Shares with `entry` the types, SHA-256, and nothing else: not the labels, not the canonical form.
+//! Only the types and SHA-256 are shared with `entry`: not the labels, and not the canonical form.
 
 use sha2::{Digest as _, Sha256};
 
@@ -20,7 +20,7 @@ pub(super) fn entry_hash(prev_hash: &Digest, header: &Header, commitment: &Diges
     Digest::from_bytes(hasher.finalize().into())
 }
 
-/// The header as RFC 8785 writes it: its members are known, so their order is too.
+/// The header in canonical form (RFC 8785). Its members are fixed, so their order is written out here.
 fn header_text(header: &Header) -> String {
     format!(
         "{{\"artifact_id\":{},\"at\":{},\"policy_hash\":{},\"seq\":{},\"stream_id\":{},\"tenant_id\":{},\"type\":{},\"v\":{}}}",
@@ -35,11 +35,11 @@ fn header_text(header: &Header) -> String {
     )
 }
 
-/// A text of JSON: only what has to be escaped is, as RFC 8785 asks for.
+/// A JSON string in canonical form: only what RFC 8785 requires is escaped.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
-    // Nearly every text is written as it is.
+    // Nearly every text needs no escapes.
     if !text.bytes().any(|byte| matches!(byte, b'"' | b'\\' | 0..b' ')) {
         quoted.push_str(text);
         quoted.push('"');

@@ -13,7 +13,7 @@ use crate::state_layer::event::SpaceEvent;
 /// The format of header and payload.
 pub const ENTRY_VERSION: u32 = 1;
 
-/// The head of a stream's chain: where the next entry goes.
+/// The head of a stream's chain: what the next entry links to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamHead {
     pub stream_id: StreamId,
@@ -33,13 +33,13 @@ impl StreamHead {
     }
 }
 
-/// What is hashed with a link and stays for ever. Nothing in it tells who or what it was about.
+/// The part of an entry that is hashed into the chain and is never erased. It contains nothing personal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     pub v: u32,
     pub tenant_id: TenantId,
     pub stream_id: StreamId,
-    /// Which link, counted from 1.
+    /// The sequence number, counted from 1.
     pub seq: u64,
     /// The entry's public id.
     pub artifact_id: ArtifactId,
@@ -50,11 +50,11 @@ pub struct Header {
     pub policy_hash: String,
 }
 
-/// What happened, in the form that is committed to and can be erased.
+/// What happened. Only a commitment to it is in the chain, so it can be erased.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Payload {
     pub v: u32,
-    /// What it is about.
+    /// The conversation, person or other record that the event is about.
     pub about: About,
     /// The pack that decided.
     pub policy: PolicyRef,
@@ -70,7 +70,7 @@ pub enum Logged {
     Core(Event),
     /// Of a fact space.
     Space(SpaceEvent),
-    /// About records as such.
+    /// About the records themselves: erasures and holds.
     Disposal(DisposalEvent),
 }
 
@@ -93,7 +93,7 @@ impl Logged {
         }
     }
 
-    /// The stream that the entry belongs to, as it tells by itself.
+    /// The stream that the event itself says it belongs to.
     #[must_use]
     pub fn stream(&self, about: &About) -> Option<StreamKey> {
         match self {
@@ -104,7 +104,7 @@ impl Logged {
     }
 }
 
-/// A [`Payload`] as it is written: the same members, borrowed.
+/// A [`Payload`] with borrowed members, for writing.
 #[derive(Serialize)]
 struct PayloadOf<'a, E> {
     v: u32,
@@ -117,13 +117,10 @@ struct PayloadOf<'a, E> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEntry {
     pub header: Header,
-    /// Commitment to the payload.
     pub payload_commitment: Digest,
-    /// Hash of the entry before.
     pub prev_hash: Digest,
-    /// Hash of this entry.
     pub entry_hash: Digest,
-    /// What can be erased.
+    /// The part that can be erased.
     pub body: Option<EntryBody>,
 }
 
@@ -140,7 +137,7 @@ pub struct EntryBody {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Appended {
     pub entry: LogEntry,
-    /// What its payload says it is about: what an auditor searches by.
+    /// The subjects that its payload names, by which an auditor searches.
     pub about: About,
 }
 
@@ -157,7 +154,7 @@ pub fn entry_hash(prev_hash: &Digest, header: &Header, payload_commitment: &Dige
     hash(Purpose::Entry, &[prev_hash.as_bytes(), &canonical(header), payload_commitment.as_bytes()])
 }
 
-/// Appends an event to a stream and moves its head.
+/// Appends an event to a stream and advances its head.
 pub fn append<E: Evidence>(
     head: &mut StreamHead,
     tenant_id: &TenantId,
@@ -166,7 +163,7 @@ pub fn append<E: Evidence>(
     at: Timestamp,
     ids: &mut Ids<'_>,
 ) -> Appended {
-    // Verification names a stream by what its entries tell.
+    // Verification derives a stream's name from its entries.
     debug_assert!(recorded.event.stream(&recorded.about).is_none_or(|told| told == recorded.stream));
     let header = Header {
         v: ENTRY_VERSION,

@@ -1,4 +1,4 @@
-//! What the record says about payloads that are gone: read from the disposal stream, asked by whoever verifies a chain.
+//! Which erased payloads the disposal stream accounts for. Verification of a chain asks this for each missing payload.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use crate::domain::id::StreamId;
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::{LogEntry, Logged, Payload};
 
-/// Entries of a stream that one entry of the disposal stream names.
+/// Entries of a stream that an entry of the disposal stream lists as erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Named {
     first: u64,
     last: u64,
-    /// When they were erased: what was written later was not.
+    /// The time of the erasure: payloads written later are not covered.
     at: Timestamp,
 }
 
@@ -21,9 +21,9 @@ struct Named {
 pub struct Erasures(BTreeMap<StreamId, Vec<Named>>);
 
 impl Erasures {
-    /// Takes in an entry of the disposal stream, in the order of the stream. Entries of other kinds say nothing.
+    /// Adds an entry of the disposal stream, in the order of the stream. Entries of other kinds are ignored.
     ///
-    /// Whether the entry is what was written is for the chain's verification to say.
+    /// The caller verifies the chain of the disposal stream itself.
     pub fn learn(&mut self, entry: &LogEntry) {
         if entry.header.kind != DisposalEvent::RECORDS_ERASED {
             return;
@@ -37,8 +37,7 @@ impl Erasures {
         for range in payloads.into_iter().filter(|range| range.stream_id != entry.header.stream_id) {
             let new = Named { first: range.first, last: range.last, at: entry.header.at };
             let known = self.0.entry(range.stream_id).or_default();
-            // Later entries of the disposal stream are never earlier in time: the wider range says all that the
-            // narrower ones have said.
+            // Later entries of the disposal stream have later times, so the wider range replaces the narrower ones.
             known.retain(|old| !(new.first <= old.first && old.last <= new.last && old.at <= new.at));
             match known.last_mut() {
                 Some(last) if last.at == new.at && last.last.checked_add(1) == Some(new.first) => last.last = new.last,
@@ -47,7 +46,7 @@ impl Erasures {
         }
     }
 
-    /// Whether the payload of this entry was erased, as the record says.
+    /// Whether the disposal stream lists the payload of this entry as erased.
     #[must_use]
     pub fn explain(&self, stream_id: &StreamId, seq: u64, at: Timestamp) -> bool {
         let named = self.0.get(stream_id).map_or(&[][..], Vec::as_slice);

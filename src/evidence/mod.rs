@@ -1,10 +1,10 @@
-//! Evidence: entries, the chain that links them, their wire form, and how a stranger checks them.
+//! Evidence: entries, the chains that link them, their wire form, and independent verification.
 //!
-//! A stream is a hash chain. An entry's header holds nothing personal; its payload is bound by a salted
-//! commitment, so the payload and its salt can be erased and the chain still verifies.
+//! A stream is a hash chain. An entry's header holds nothing personal; its payload is bound by a salted commitment, so
+//! payload and salt can be erased and the chain still verifies.
 //!
-//! The entries of all streams of a tenant are the leaves of one Merkle tree. A signed checkpoint of it is a statement
-//! that cannot be taken back without a trace.
+//! The entries of all streams of a tenant are the leaves of one Merkle tree. A signed checkpoint commits the log to its
+//! whole history: a later change is detectable.
 
 pub mod artifact;
 pub mod auditing;

@@ -1,4 +1,4 @@
-//! Signed notes (C2SP signed-note) with Ed25519: a text that people can read, and below it who vouches for it.
+//! Signed notes (C2SP signed-note) with Ed25519: a readable text followed by signatures.
 //!
 //! ```text
 //! text, one line or more
@@ -18,7 +18,7 @@ pub const MAX_NOTE_BYTES: usize = 1_000_000;
 /// The most signatures that are read.
 pub const MAX_SIGNATURES: usize = 100;
 
-/// What the algorithm Ed25519 is called in a key.
+/// The algorithm number of Ed25519 in a key.
 const ED25519: u8 = 1;
 /// What a signature line begins with: an em dash and a space.
 const DASH: &str = "— ";
@@ -41,7 +41,6 @@ pub enum NoteError {
     /// The signature of a known key is not one of this text.
     #[error("the signature of {0} does not verify")]
     Forged(String),
-    /// No known key has signed.
     #[error("no known key has signed")]
     Unsigned,
     /// The text is signed, and is not a checkpoint.
@@ -49,17 +48,16 @@ pub enum NoteError {
     Checkpoint,
 }
 
-/// Says which key a signature is by, together with the name; no proof of anything.
+/// Identifies a signature's key together with the name; proves nothing.
 pub(super) type KeyId = [u8; 4];
 
-/// A key that signs notes.
 pub struct SigningKey {
     name: String,
     id: KeyId,
     key: ed25519_dalek::SigningKey,
 }
 
-/// The seed is a secret: `Debug` shows whose key it is and nothing else.
+/// The seed is a secret: `Debug` shows only the key's name.
 impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SigningKey")
@@ -70,14 +68,14 @@ impl fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// The key that this secret seed yields, under this name. Fails with [`NoteError::Name`].
+    /// Makes a key with this name from a secret seed. Fails with [`NoteError::Name`].
     pub fn from_seed(name: &str, seed: [u8; 32]) -> Result<Self, NoteError> {
         let key = ed25519_dalek::SigningKey::from_bytes(&seed);
         let id = key_id(ED25519, checked_name(name)?, key.verifying_key().as_bytes());
         Ok(Self { name: name.to_owned(), id, key })
     }
 
-    /// The public half, for those who open notes.
+    /// The public half, for opening notes.
     #[must_use]
     pub fn verifier(&self) -> VerifierKey {
         VerifierKey { name: self.name.clone(), id: self.id, key: self.key.verifying_key() }
@@ -98,8 +96,8 @@ pub struct VerifierKey {
 }
 
 impl VerifierKey {
-    /// Reads the text form. Fails with [`NoteError::Key`] on any other, also on another algorithm and on public keys
-    /// under which more than one text has the same signature.
+    /// Reads the text form. Fails with [`NoteError::Key`] on any other form or algorithm, and on public keys under
+    /// which several texts have the same signature.
     pub fn parse(vkey: &str) -> Result<Self, NoteError> {
         Self::read(vkey).filter(|key| key.to_string() == vkey).ok_or(NoteError::Key)
     }
@@ -109,7 +107,7 @@ impl VerifierKey {
         Some(Self { name: name.to_owned(), id: key_id(ED25519, name, key.as_bytes()), key })
     }
 
-    /// Whose key it is.
+    /// The name of the key's owner.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -134,9 +132,9 @@ impl fmt::Display for VerifierKey {
     }
 }
 
-/// Signs a text with every key: while keys are rotated, with the old and the new one. Without keys the note has no
-/// signature and nobody opens it. Fails with [`NoteError::Malformed`] if the text holds control characters or does not
-/// end with a line.
+/// Signs a text with every key; during key rotation that is the old and the new one. Without keys the note is unsigned,
+/// and [`open`] refuses it. Fails with [`NoteError::Malformed`] if the text contains control characters or does not end
+/// with a line break.
 pub fn sign(text: &str, keys: &[SigningKey]) -> Result<String, NoteError> {
     if !is_text(text) {
         return Err(NoteError::Malformed);
@@ -145,10 +143,10 @@ pub fn sign(text: &str, keys: &[SigningKey]) -> Result<String, NoteError> {
     Ok(format!("{text}\n{signatures}"))
 }
 
-/// The text of a note that at least one of the keys has signed.
+/// The text of a note that at least one of these keys has signed.
 ///
-/// Signatures of other keys are passed over. A signature under the name and id of a known key that does not verify
-/// fails the note, whatever else is signed.
+/// Signatures by other keys are ignored. A signature with the name and id of a known key must verify, or the note is
+/// refused whatever else is signed.
 pub fn open<'a>(note: &'a str, keys: &[VerifierKey]) -> Result<&'a str, NoteError> {
     let (text, lines) = taken_apart(note)?;
     let mut known = false;
@@ -162,7 +160,7 @@ pub fn open<'a>(note: &'a str, keys: &[VerifierKey]) -> Result<&'a str, NoteErro
     if known { Ok(text) } else { Err(NoteError::Unsigned) }
 }
 
-/// The text of a note with its last line break, and its signature lines without theirs. Nothing is verified.
+/// Splits a note into its text with the last line break and its signature lines without theirs. Verifies nothing.
 pub fn taken_apart(note: &str) -> Result<(&str, Vec<&str>), NoteError> {
     if note.len() > MAX_NOTE_BYTES {
         return Err(NoteError::TooLarge);
@@ -203,7 +201,7 @@ pub(super) fn key_id(algorithm: u8, name: &str, public: &[u8; 32]) -> KeyId {
     [a, b, c, d]
 }
 
-/// Name and key of a text form that names this algorithm. Whether it is the only form is for whoever writes it again.
+/// Name and key of a text form with this algorithm. The caller checks that it is the only form by writing it again.
 pub(super) fn read_vkey(algorithm: u8, vkey: &str) -> Option<(&str, ed25519_dalek::VerifyingKey)> {
     // Base64 may hold a plus, a name may not.
     let (name, rest) = vkey.split_once('+')?;
@@ -226,7 +224,7 @@ pub(super) fn write_vkey(
     write!(f, "{name}+{}+{public}", hex::encode(id))
 }
 
-/// What tells a key apart under whatever name and algorithm it signs.
+/// Identifies a key whatever its name and algorithm.
 pub(super) fn fingerprint(key: &ed25519_dalek::VerifyingKey) -> String {
     hex::encode(Sha256::digest(key.as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! Verification: re-derives a chain from what is stored and names the entry that does not fit.
+//! Verification: derives a chain again from what is stored and reports the entry that does not fit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,14 @@ use crate::state_layer::event::SpaceEvent;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("entry {seq} ({}): {fault}", artifact_id.as_ref().map_or("none", ArtifactId::as_str))]
 pub struct Broken {
-    /// The sequence number at which it shows.
+    /// The sequence number at which the fault shows.
     pub seq: u64,
     /// The entry, if there is one.
     pub artifact_id: Option<ArtifactId>,
     pub fault: Fault,
 }
 
-/// How an entry does not fit.
+/// How an entry does not fit its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// A number is missing or out of order.
@@ -59,15 +59,15 @@ pub enum Fault {
     /// The stream's head names another last entry, or another time of it: entries were cut off or added.
     #[error("the stream's head names another last entry")]
     Head,
-    /// Its payload is filed under something else than it says: who searches for what it is about does not find it.
-    #[error("the payload is filed under something else than it tells: searches and exports by that miss it")]
+    /// Its payload is indexed under another subject than it names: a search for the real one misses it.
+    #[error("the payload is indexed under another subject than it names: searches and exports by subject miss it")]
     Filed,
-    /// The stream has the name of another one, or none though its entries tell whose it is.
-    #[error("the stream's name is not the one that its entries tell")]
+    /// The stream's name is another stream's, or is missing although its entries name it.
+    #[error("the stream's name is not the one that its entries name")]
     Name,
 }
 
-/// What can be said of an entry without the others: the costly part, which can be found out side by side.
+/// The checks of an entry that need no other entry. They are the expensive part and can run in parallel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Looked {
     /// Whether it belongs to the tenant.
@@ -76,27 +76,27 @@ pub struct Looked {
     hash_holds: bool,
     /// What does not fit between its commitment, its payload and its header.
     fault: Option<Fault>,
-    /// The frame that its payload captured.
+    /// The frame that the payload captured.
     pub captured: Option<Captured>,
-    /// What its payload tells of where it belongs; none if that is gone or does not hold.
+    /// Where the payload says that it belongs; none if the payload is erased or does not verify.
     pub told: Option<Box<Told>>,
 }
 
-/// What a payload tells of where it belongs.
+/// What a payload says about where it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// What it is about.
+    /// The subjects that it names.
     pub about: About,
     /// The stream that it belongs to; none in a reader's.
     pub stream: Option<StreamKey>,
-    /// The credential that was read with.
+    /// The credential of a read.
     pub key_id: Option<String>,
-    /// Which payloads a deletion took, and from which entry on deletions are accounted for by that.
+    /// The payloads that a deletion erased, and the first entry from which deletions are accounted for by such lists.
     pub deleted: Option<(u64, Vec<ErasedRange>)>,
 }
 
 impl Looked {
-    /// The same with a fault that others have found, unless it has one of its own.
+    /// The same, with a fault that another check found, unless it has one of its own.
     #[must_use]
     pub fn or_fault(self, fault: Fault) -> Self {
         Self { fault: self.fault.or(Some(fault)), ..self }
@@ -107,19 +107,19 @@ impl Looked {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     pub id: ContextFrameId,
-    /// What readers must be shown, as it is hashed: 1.0 and 1 are one number.
+    /// The frame without what is hidden from readers, in canonical form: 1.0 and 1 are the same number.
     canonical: Vec<u8>,
 }
 
 impl Captured {
-    /// Whether readers are shown what was captured.
+    /// Whether the stored frame is the one that was captured.
     #[must_use]
     pub fn is(&self, stored: &StoredFrame) -> bool {
         canonical(stored) == self.canonical
     }
 }
 
-/// Looks at an entry of a tenant's log by itself.
+/// Checks an entry of a tenant's log by itself.
 #[must_use]
 pub fn look(tenant_id: &TenantId, entry: &LogEntry) -> Looked {
     let is_own = entry.header.tenant_id == *tenant_id;
@@ -131,7 +131,8 @@ pub fn look(tenant_id: &TenantId, entry: &LogEntry) -> Looked {
     Looked { is_own, hash_holds, fault, captured, told }
 }
 
-/// Whether the payload, if it is there, is what was committed to; the frame that it captured, and what it tells.
+/// Checks the payload, if it is there, against its commitment; returns the captured frame and what the payload says
+/// about where it belongs.
 fn opened(entry: &LogEntry) -> Result<(Option<Captured>, Option<Box<Told>>), Fault> {
     let Some(body) = &entry.body else { return Ok((None, None)) };
     if payload_commitment(&body.salt, body.payload.as_bytes()) != entry.payload_commitment {
@@ -161,8 +162,8 @@ fn opened(entry: &LogEntry) -> Result<(Option<Captured>, Option<Box<Told>>), Fau
     Ok((Some(Captured { id, canonical: canonical(&StoredFrame { frame, salt, context_hash }) }), told))
 }
 
-/// What happened and what it is about, if the payload is a record of a known form. Most are of conversations: to read one as such is cheaper
-/// than to find out of which kind it is.
+/// The event and its subjects, if the payload is a record of a known form. Most records are of conversations: parsing
+/// as one first is cheaper than detecting the kind.
 fn event_of(payload: &str) -> Option<(About, Logged)> {
     #[derive(Deserialize)]
     #[expect(dead_code, reason = "the form is all that matters")]
@@ -178,25 +179,26 @@ fn event_of(payload: &str) -> Option<(About, Logged)> {
     serde_json::from_str::<Payload>(payload).ok().map(|payload| (payload.about, payload.event))
 }
 
-/// Follows one stream, entry by entry. Memory grows with the payloads that are gone and not explained, not with the chain.
+/// Verifies one stream, entry by entry. Memory grows with the number of unexplained missing payloads, not with the
+/// chain.
 #[derive(Debug)]
 pub struct ChainCheck {
     head: StreamHead,
     pub entries: u64,
-    /// Entries whose payload is gone, as the record says: the disposal stream, or a later entry of the stream, about a
-    /// deletion or the erasure of the space. Their place in the chain still verifies.
+    /// Entries whose payload was erased with a record of it: in the disposal stream, or in a later entry of the stream
+    /// about a deletion or the erasure of the space. Their links still verify.
     erased: u64,
-    /// Entries whose payload is gone and that nothing explained so far, and whether each is about facts.
+    /// Entries whose payload is missing without an explanation so far, and whether each is about facts.
     gone: BTreeMap<u64, bool>,
-    /// Deletions of facts of which no entry says which payloads went with them.
+    /// Deletions of facts for which no entry lists the erased payloads.
     deletions: BTreeSet<u64>,
 }
 
 /// The evidence type of a fact's deletion.
 const FACT_DELETED: &str = "fact.deleted";
-/// The evidence type of an utterance that was read: a deleted fact may have been made of it.
+/// The evidence type of a read utterance: a deleted fact may have been made from it.
 const OBSERVATION: &str = "observation.read";
-/// The evidence type of a space's erasure: it explains whatever is missing before it.
+/// The evidence type of a space's erasure: it explains every missing payload before it.
 const SPACE_ERASED: &str = "fact_space.erased";
 
 impl ChainCheck {
@@ -213,32 +215,31 @@ impl ChainCheck {
         &self.head
     }
 
-    /// Entries whose payload is gone, as the record says.
+    /// Entries whose payload was erased with a record of it.
     #[must_use]
     pub fn erased(&self) -> u64 {
         self.erased.saturating_add(self.undetermined())
     }
 
-    /// Those of them of which it is not known that they are the ones: an entry of an earlier version says that a fact was
-    /// deleted, and not what went with it, or what said it has gone itself.
+    /// Erased payloads whose list is unknown: an entry of an earlier version records a deletion without listing what
+    /// went with it, or the entry with the list was erased itself.
     #[must_use]
     pub fn undetermined(&self) -> u64 {
         let last = self.deletions.last().copied().unwrap_or(0);
         u64::try_from(self.gone.range(..last).filter(|(_, of_fact)| **of_fact).count()).unwrap_or(u64::MAX)
     }
 
-    /// Entries whose payload is gone, and nothing says why.
+    /// Entries whose payload is missing without an explanation.
     #[must_use]
     pub fn missing(&self) -> u64 {
         u64::try_from(self.gone.len()).unwrap_or(u64::MAX).saturating_sub(self.undetermined())
     }
 
-    /// Checks the next entry.
     pub fn next(&mut self, tenant_id: &TenantId, entry: &LogEntry, erasures: &Erasures) -> Result<(), Broken> {
         self.take(entry, &look(tenant_id, entry), erasures)
     }
 
-    /// Checks the next entry, which was looked at before.
+    /// Checks the next entry, using the result of [`look`].
     pub fn take(&mut self, entry: &LogEntry, looked: &Looked, erasures: &Erasures) -> Result<(), Broken> {
         let fault = self.fault(entry, looked);
         if let Some(fault) = fault {
@@ -253,7 +254,7 @@ impl ChainCheck {
         Ok(())
     }
 
-    /// Notes what is gone, and what an entry explains of what was gone before it.
+    /// Records a missing payload, and what an entry explains about payloads missing before it.
     fn account(&mut self, entry: &LogEntry, deleted: Option<&(u64, Vec<ErasedRange>)>, erasures: &Erasures) {
         let header = &entry.header;
         let kind = header.kind.as_str();
@@ -264,8 +265,8 @@ impl ChainCheck {
             }
             self.erased += 1;
         }
-        // An erasure of all and a deletion say so in the header, too: they still do when their own payload went with the
-        // record's leave.
+        // The header alone shows the erasure of a space or a deletion, so it counts even if the payload was erased
+        // later.
         match kind {
             SPACE_ERASED => {
                 self.erased += u64::try_from(self.gone.len()).unwrap_or(0);
@@ -305,7 +306,7 @@ impl ChainCheck {
         looked.fault
     }
 
-    /// Compares the end of the chain with the head that the stream claims.
+    /// Compares the end of the chain with the stored head of the stream.
     pub fn finish(&self, head: &StreamHead) -> Result<(), Broken> {
         if self.head == *head {
             return Ok(());

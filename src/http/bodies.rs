@@ -1,7 +1,8 @@
-//! The memory for bodies that arrive: one bound for the whole server, and a share of it for one key.
+//! The memory for request bodies: a limit for the whole server, and a share of it per key.
 //!
-//! A small body needs no place: there are no more of them than connections. What goes beyond takes its place step by step as
-//! it arrives, so that a body that is only announced holds nothing. A place that is not free soon is refused.
+//! Small bodies need no reservation: there are at most as many as connections. A larger body reserves memory step by
+//! step as it arrives, so that an announced body alone reserves nothing. A reservation that cannot be made soon is
+//! refused.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,12 +11,12 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What every body may have without a place of its own, in bytes.
+/// The bytes that every body may have without a reservation.
 pub(crate) const FREE: usize = 16 << 10;
-/// A key may hold one part in so many of the memory.
+/// One key may reserve this fraction of the memory.
 const SHARES: usize = 4;
 
-/// All bodies that are held.
+/// The reservations of all bodies.
 #[derive(Debug)]
 pub(crate) struct Bodies {
     most: usize,
@@ -30,12 +31,12 @@ struct Held {
     by_key: HashMap<Box<str>, usize>,
 }
 
-/// There is no place.
+/// A reservation was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoPlace {
-    /// For more of this key's bodies.
+    /// This key has reserved its share.
     OfKey,
-    /// For more bodies at all.
+    /// All memory is reserved.
     AtAll,
 }
 
@@ -48,7 +49,7 @@ impl NoPlace {
     }
 }
 
-/// The place of one body, given back when this is dropped.
+/// The reservation of one body, released when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     all: Arc<Bodies>,
@@ -57,17 +58,17 @@ pub(crate) struct Place {
 }
 
 impl Bodies {
-    /// So many bytes in all, waited for so long.
+    /// The limit in bytes, and how long a reservation may wait.
     pub(crate) fn new(most: usize, patience: Duration) -> Self {
         Self { most, patience, held: Mutex::default(), freed: Notify::new() }
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        // Each change below is an addition or a subtraction: a panic elsewhere leaves nothing half done.
+        // Each change below is an addition or a subtraction, so the numbers are right after a panic elsewhere.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a body of this key. It begins with nothing.
+    /// An empty reservation for a body of this key.
     pub(crate) fn place(self: &Arc<Self>, key: &str) -> Place {
         Place { all: Arc::clone(self), key: key.into(), bytes: 0 }
     }
@@ -89,13 +90,13 @@ impl Bodies {
 }
 
 impl Place {
-    /// Makes room for more of the body, and waits a little for it.
+    /// Reserves memory for more of the body, waiting a little if necessary.
     pub(crate) async fn grow(&mut self, by: usize) -> Result<(), NoPlace> {
         let until = Instant::now() + self.all.patience;
         loop {
             let freed = self.all.freed.notified();
             let mut freed = std::pin::pin!(freed);
-            // Whoever gives a place back between the look and the wait is heard.
+            // Registers for the notification before checking, so that a release in between is not missed.
             freed.as_mut().enable();
             let Err(why) = self.all.try_grow(&self.key, by) else {
                 self.bytes += by;

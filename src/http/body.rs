@@ -1,4 +1,4 @@
-//! Bodies: read within bounds, parsed strictly, typed, and complained about without repeating what they held.
+//! Bodies: read within limits, parsed strictly and typed. Errors never repeat their content.
 
 use std::pin::Pin;
 
@@ -16,7 +16,7 @@ use super::extract::Trail;
 use super::problem::{FieldError, Problem, RETRY_SECONDS, is_plain_name};
 use crate::domain::canonical::{JsonError, Step, parse};
 
-/// How large a body may be.
+/// The size limit of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     Ordinary,
@@ -24,21 +24,21 @@ pub(crate) enum Size {
 }
 
 pub(crate) trait Wire: DeserializeOwned + Send + 'static {
-    /// How large it may be.
+    /// Its size limit.
     const SIZE: Size = Size::Ordinary;
-    /// Whether it may be missing; then it is the empty object.
+    /// Whether it may be missing, which means the empty object.
     const MAY_BE_EMPTY: bool = false;
-    /// Whether it may come as a merge patch.
+    /// Whether it may be sent as a merge patch.
     const MERGE_PATCH: bool = false;
 }
 
-/// A body, as the type that was wanted and as the value that was sent.
+/// A request body: parsed into `T`, and the raw JSON value for digests.
 #[derive(Debug)]
 pub(crate) struct Body<T> {
     pub(crate) typed: T,
-    /// What was sent, for digests.
+    /// The JSON value as it was sent, for digests.
     pub(crate) value: Value,
-    /// What it takes of the memory for bodies: it is held until the request is done.
+    /// The reserved memory, kept until the request is done.
     _place: Place,
 }
 
@@ -131,10 +131,10 @@ fn no_place(why: NoPlace) -> Problem {
         .member("retry_after_seconds", RETRY_SECONDS)
 }
 
-/// The whole body, and its place in memory.
+/// Reads the whole body, with its reserved memory.
 async fn collect(mut body: axum::body::Body, limit: usize, mut place: Place) -> Result<(Vec<u8>, Place), Problem> {
     let broke_off =
-        || Problem::new(StatusCode::BAD_REQUEST, "body_incomplete", "the body broke off; send the request again");
+        || Problem::new(StatusCode::BAD_REQUEST, "body_incomplete", "the body ended early; send the request again");
     let mut bytes = Vec::new();
     let mut room = FREE;
     while let Some(frame) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
@@ -145,7 +145,7 @@ async fn collect(mut body: axum::body::Body, limit: usize, mut place: Place) -> 
             return Err(too_large(limit));
         }
         if length > room {
-            // Twice as much each time, so that what has arrived is moved a few times only.
+            // Doubles each time, so that the bytes are moved only a few times.
             let more = length.max(room * 2).min(limit) - room;
             place.grow(more).await.map_err(no_place)?;
             room += more;
@@ -173,7 +173,7 @@ fn unreadable(error: &JsonError) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, code, error.to_string())
 }
 
-/// Gives a value its type. `base` is where in the body it stands.
+/// Converts a value to its type. `base` is its place in the body.
 pub(crate) fn typed<T: DeserializeOwned>(value: Value, base: &str) -> Result<T, Problem> {
     if !value.is_object() {
         return Err(Problem::field("wrong_type", WRONG_TYPE, base, "must be an object"));
@@ -186,7 +186,7 @@ pub(crate) fn typed<T: DeserializeOwned>(value: Value, base: &str) -> Result<T, 
 
 const WRONG_TYPE: &str = "a value in the body is of another type; see errors";
 
-/// The path as a JSON pointer, up to the first name that is not plain: a caller made it up, and it may hold anything.
+/// The path as a JSON pointer, up to the first name that is not plain: a caller chose it, and it may contain anything.
 fn pointer_of(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
@@ -199,7 +199,7 @@ fn pointer_of(path: &[Step]) -> String {
     text
 }
 
-/// The path as a JSON pointer. Names that a caller made up are left out unless they are plain.
+/// The path as a JSON pointer. Names chosen by callers are left out unless they are plain.
 fn pointer(path: &serde_path_to_error::Path) -> String {
     use serde_path_to_error::Segment;
     let mut text = String::new();
@@ -213,7 +213,7 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
     text
 }
 
-/// What the library says, without the values that it repeats. Everything after the last `expected` is ours.
+/// The library's message without the values that it repeats. The text after the last `expected` is from this program.
 fn complaint(path: &str, message: &str) -> Problem {
     let expected = message.rsplit_once(", expected ").map(|(_, expected)| format!("expected {expected}"));
     let name = || message.split('`').nth(1).filter(|name| is_plain_name(name)).unwrap_or_default().to_owned();
@@ -222,12 +222,7 @@ fn complaint(path: &str, message: &str) -> Problem {
         let parent = path.strip_suffix(&format!("/{name}")).unwrap_or(path);
         let place = if name.is_empty() { parent.to_owned() } else { format!("{parent}/{name}") };
         let known = expected.unwrap_or_else(|| "expected no members".to_owned());
-        return Problem::field(
-            "unknown_field",
-            "the body has a member that is not known here; see errors",
-            &place,
-            known,
-        );
+        return Problem::field("unknown_field", "the body has an unknown member; see errors", &place, known);
     }
     if message.starts_with("missing field ") {
         return Problem::missing(&format!("{path}/{}", name()));
@@ -239,11 +234,11 @@ fn complaint(path: &str, message: &str) -> Problem {
     if from_library.iter().any(|start| message.starts_with(start)) {
         return Problem::invalid(path, expected.unwrap_or_else(|| "cannot be taken".to_owned()));
     }
-    // Every other message is one of ours, and ours hold no values.
+    // All other messages are from this program and contain no values.
     Problem::invalid(path, message)
 }
 
-/// The same complaint one level down.
+/// The same error one level down.
 pub(crate) fn beneath(mut problem: Problem, base: &str) -> Problem {
     problem.errors = problem
         .errors
@@ -253,7 +248,7 @@ pub(crate) fn beneath(mut problem: Problem, base: &str) -> Problem {
     problem
 }
 
-/// A member that is an object and nothing else: derived readers would take an array for one.
+/// A member that must be an object: derived deserializers would accept an array.
 #[derive(Debug, Clone)]
 pub(crate) struct Object<T>(pub(crate) T);
 

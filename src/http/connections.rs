@@ -1,4 +1,4 @@
-//! The connections that are open: how many, whose, what each of them does, and which one gives way.
+//! Open connections: how many, from which address, their state, and which one is closed when there are too many.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,45 +7,45 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// The limits of what one connection may wait for.
+/// Time limits of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// How long the head of a request may take: from the start of the connection, and later from its first byte.
+    /// The time for the head of a request: from the start of the connection, and later from its first byte.
     pub head: Duration,
     /// How long a connection may be idle between two requests.
     pub idle: Duration,
-    /// How long an answer may lie there that the other side does not take.
+    /// How long bytes of an answer may wait for the client to read them.
     pub taking: Duration,
 }
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
-    /// Not one byte has come yet.
+    /// No byte has come yet.
     New,
     /// The head of a request has begun.
     Head,
-    /// The last request was answered, and no other has begun.
+    /// The last request was answered, and no further one has begun.
     Idle,
     /// A request is being answered.
     Working,
 }
 
-/// Why a connection ends before the other side wants it to.
+/// Why the server closes a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     /// The head of a request did not come in time.
     SlowHead,
-    /// Nothing was asked for too long.
+    /// It was idle for too long.
     Idle,
-    /// The other side does not take its answer.
+    /// The client does not read its answer.
     NotTaken,
-    /// Its place is needed.
+    /// Another connection needs its place.
     GaveWay,
 }
 
 impl Ending {
-    /// The word for it in the metrics.
+    /// The name in metrics.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::SlowHead => "slow_head",
@@ -56,7 +56,7 @@ impl Ending {
     }
 }
 
-/// What one connection does, known to whoever serves it and to the list of all of them.
+/// The state of one connection, shared by its task and the list of all connections.
 #[derive(Debug)]
 pub(super) struct Pulse {
     address: IpAddr,
@@ -68,23 +68,22 @@ pub(super) struct Pulse {
 struct State {
     phase: Phase,
     since: Instant,
-    /// Since when bytes of an answer wait for the other side.
+    /// Since when bytes of an answer wait for the client.
     stuck: Option<Instant>,
-    /// Whether its place was given to another one.
+    /// Whether another connection got its place.
     replaced: bool,
-    /// Whether a body was answered that was not read to its end.
+    /// Whether a request was answered whose body was not read to the end.
     unread: bool,
 }
 
 impl Pulse {
-    /// A connection that begins now.
     pub(super) fn new(address: IpAddr) -> Self {
         let state = State { phase: Phase::New, since: Instant::now(), stuck: None, replaced: false, unread: false };
         Self { address, state: Mutex::new(state), changed: Notify::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Each change below is one assignment or two: a panic elsewhere leaves nothing half done.
+        // Each change below is one or two assignments, so the state is right after a panic elsewhere.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -107,13 +106,13 @@ impl Pulse {
         }
     }
 
-    /// A request has come; it is answered when what is returned here is dropped.
+    /// Marks a request as being answered until the returned guard is dropped.
     pub(super) fn work(self: &Arc<Self>) -> Working {
         self.enter(Phase::Working);
         Working(Arc::clone(self))
     }
 
-    /// Whether bytes of an answer wait for the other side to take them.
+    /// Notes whether bytes of an answer wait for the client.
     pub(super) fn stuck(&self, is: bool) {
         let mut state = self.state();
         if state.stuck.is_some() != is {
@@ -123,25 +122,25 @@ impl Pulse {
         }
     }
 
-    /// A request was answered, and its body not read to the end: the other side may still be sending.
+    /// Notes that a request was answered before its body was read: the client may still be sending.
     pub(super) fn leave_unread(&self) {
         self.state().unread = true;
     }
 
-    /// Whether the other side may still be sending when this one closes.
+    /// Whether the client may still be sending when this connection closes.
     pub(super) fn may_be_sending(&self) -> bool {
         let state = self.state();
         state.unread || matches!(state.phase, Phase::Head | Phase::Working)
     }
 
-    /// Whether a connection that ends for this reason may answer a request that has come meanwhile.
+    /// Whether a connection that is closed for this reason still answers a request that has just come.
     pub(super) fn may_answer(&self, why: Ending) -> bool {
         let begun = matches!(self.state().phase, Phase::Idle | Phase::Working);
         begun && matches!(why, Ending::Idle | Ending::GaveWay)
     }
 
-    /// When this connection ends if nothing happens on it, and why. One that is `leaving` already ends by itself when it
-    /// has answered.
+    /// When and why this connection is closed if nothing more happens on it. A connection that is `leaving` closes by
+    /// itself after its answer.
     fn ends(&self, patience: &Patience, leaving: bool) -> Option<(Instant, Ending)> {
         let state = self.state();
         if state.replaced && !leaving {
@@ -156,14 +155,14 @@ impl Pulse {
         [waiting, taking].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
-    /// Waits until this connection has to end.
+    /// Waits until this connection has to be closed.
     pub(super) async fn ended(&self, patience: &Patience, leaving: bool) -> Ending {
         loop {
             let changed = self.changed.notified();
             match self.ends(patience, leaving) {
                 Some((at, why)) if at <= Instant::now() => return why,
                 Some((at, _)) => {
-                    // Either way it is looked again.
+                    // The state is checked again in either case.
                     drop(tokio::time::timeout_at(at.into(), changed).await);
                 }
                 None => changed.await,
@@ -182,7 +181,7 @@ impl Drop for Working {
     }
 }
 
-/// Whom a connection is counted for: an address, and with IPv6 the network of a customer, who has all addresses in it.
+/// The address that connections are counted for; with IPv6 the customer's network, which has many addresses.
 fn counted_for(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -206,7 +205,7 @@ struct Open {
     by_address: HashMap<IpAddr, usize>,
 }
 
-/// A connection that was taken; it is open until this is dropped.
+/// A registered connection; dropping this removes it.
 #[derive(Debug)]
 pub(super) struct Taken {
     all: Arc<Connections>,
@@ -229,8 +228,8 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a connection under a name that no other has. Where its address or all of them together have as many as they
-    /// may, the one gives way that has waited longest for a request; `None` if all of them are being answered.
+    /// Registers a connection under a unique number. If its address, or all addresses together, have reached the limit,
+    /// the connection that has waited longest for a request is closed; `None` if all are being answered.
     pub(super) fn take(self: &Arc<Self>, name: u64, address: IpAddr) -> Option<Taken> {
         let address = counted_for(address);
         let mut open = self.open();
@@ -250,7 +249,7 @@ impl Connections {
         Some(Taken { all: Arc::clone(self), name, pulse })
     }
 
-    /// Lets the connection go that has waited longest, for want of descriptors. Says whether there was one.
+    /// Closes the connection that has waited longest, to free a file descriptor. Returns whether there was one.
     pub(super) fn let_one_go(&self) -> bool {
         self.open().give_way(None)
     }
@@ -268,8 +267,8 @@ impl Open {
         Some(pulse)
     }
 
-    /// Lets the connection of this address go that has waited longest; without one, a connection of the address that has
-    /// most of them waiting. Those on which nothing was asked yet go before the others. Says whether there was one.
+    /// Closes the connection of this address that has waited longest; without an address, one of the address with the
+    /// most waiting connections. Connections without a request so far are closed first. Returns whether there was one.
     fn give_way(&mut self, address: Option<IpAddr>) -> bool {
         let mut waiting: HashMap<IpAddr, (usize, (Phase, Instant), u64)> = HashMap::new();
         for (name, pulse) in self.by_name.iter().filter(|(_, pulse)| address.is_none_or(|own| own == pulse.address)) {

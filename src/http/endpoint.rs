@@ -1,5 +1,5 @@
-//! Endpoints: for each operation its method, its path, and what a caller must bring. The router is built from them,
-//! the extractors obey them and the tests compare them with `openapi.yaml`, so the three cannot drift apart.
+//! Endpoints: method, path and requirements of each operation. The router is built from them, the extractors enforce
+//! them and the tests compare them with `openapi.yaml`, so these cannot differ.
 
 use axum::handler::Handler;
 use axum::routing::{MethodFilter, MethodRouter, on};
@@ -8,16 +8,16 @@ use axum::{Extension, Router};
 use super::App;
 use crate::domain::scope::Scope;
 
-/// Who checks that the caller holds one of an endpoint's scopes.
+/// Where the caller's scopes are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckedBy {
     /// The extractor, before the handler runs.
     Extractor,
-    /// The use case, because it writes down who was refused.
+    /// In the use case, which records refusals.
     UseCase,
 }
 
-/// One operation as the wire sees it.
+/// The description of one operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Endpoint {
     /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
@@ -25,13 +25,13 @@ pub(crate) struct Endpoint {
     pub(crate) path: &'static str,
     /// Scopes of which the caller must hold one.
     pub(crate) scopes: &'static [Scope],
-    /// Whether a program that proposes may call it.
+    /// Whether an agent may call it.
     pub(crate) for_agents: bool,
     /// Whether it needs an `Idempotency-Key`.
     pub(crate) needs_key: bool,
     /// Whether it takes a query string.
     pub(crate) takes_query: bool,
-    /// Who checks the scopes.
+    /// Where the scopes are checked.
     pub(crate) checked_by: CheckedBy,
 }
 
@@ -52,7 +52,7 @@ impl Endpoint {
         Self::new("GET", path, scopes).for_agents()
     }
 
-    /// A read whose question goes into the body.
+    /// A read whose parameters are in the body.
     pub(crate) const fn query(path: &'static str, scopes: &'static [Scope]) -> Self {
         Self::new("POST", path, scopes).for_agents()
     }
@@ -74,25 +74,25 @@ impl Endpoint {
         Self::new("DELETE", path, scopes)
     }
 
-    /// The same, with a query string.
+    /// With a query string.
     pub(crate) const fn with_query(mut self) -> Self {
         self.takes_query = true;
         self
     }
 
-    /// The same, open to programs that propose.
+    /// Open to agents.
     pub(crate) const fn for_agents(mut self) -> Self {
         self.for_agents = true;
         self
     }
 
-    /// The same, with an `Idempotency-Key` required.
+    /// With a required `Idempotency-Key`.
     pub(crate) const fn with_key(mut self) -> Self {
         self.needs_key = true;
         self
     }
 
-    /// The same, with scopes left to the use case: a refused look is evidence.
+    /// With scopes checked by the use case, which records refused reads as evidence.
     pub(crate) const fn refusals_recorded(mut self) -> Self {
         self.checked_by = CheckedBy::UseCase;
         self
@@ -109,14 +109,13 @@ impl Endpoint {
     }
 }
 
-/// An endpoint and what answers there.
 pub(crate) struct Route {
     endpoint: Endpoint,
     answer: MethodRouter<App>,
 }
 
 impl Route {
-    /// Puts an answer behind an endpoint.
+    /// Connects an endpoint with its handler.
     pub(crate) fn new<H, T>(endpoint: Endpoint, handler: H) -> Self
     where
         H: Handler<T, App>,
@@ -131,7 +130,7 @@ impl Route {
     }
 }
 
-/// The router over all routes.
+/// The router of all routes.
 pub(crate) fn routed(routes: Vec<Route>) -> Router<App> {
     routes.into_iter().fold(Router::new(), |router, route| router.route(route.endpoint.path, route.answer))
 }

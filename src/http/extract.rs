@@ -1,4 +1,4 @@
-//! Who calls, with which right, and for which repetition: checked for every endpoint in the same order.
+//! The caller, its rights and its `Idempotency-Key`, checked in the same order for every endpoint.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,13 +17,13 @@ use crate::domain::operation::CredentialKind;
 use crate::domain::refusal::Refusal;
 use crate::service::{Caller, ServiceError};
 
-/// What the boundary logs about the caller, once it is known.
+/// The caller's ids for the log, set once they are known.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trail(Arc<OnceLock<(String, String)>>);
 
 impl Trail {
     fn mark(&self, caller: &Caller) {
-        // A request has one caller; a second mark would say the same.
+        // A request has one caller, so a second call would set the same.
         drop(self.0.set((caller.tenant.tenant_id.to_string(), caller.key_id.to_string())));
     }
 
@@ -88,10 +88,10 @@ fn require_any(caller: &Caller, endpoint: &Endpoint) -> Result<(), Problem> {
 }
 
 impl Call {
-    /// The idempotency row of this request, if it brought a key.
+    /// The idempotency row of this request, if it has a key.
     ///
-    /// A key is the caller's own: of its kind, and in whose name it acts. Two people who tap the same button decide
-    /// twice. Which credential is left out, so that a client that changes its credential still repeats its request.
+    /// A key belongs to the kind and the principal of the caller: two people who tap the same button decide twice. It
+    /// does not belong to the credential, so that a client with a new credential can still repeat its request.
     pub(crate) fn claim(&self, body: &Value) -> Option<Claim> {
         let key = self.key.as_ref()?;
         let request = json!({"method": self.method, "path": self.path, "body": body, "if_match": self.if_match});
@@ -102,7 +102,7 @@ impl Call {
         })
     }
 
-    /// The `Idempotency-Key`, as it was sent.
+    /// The `Idempotency-Key` as it was sent.
     pub(crate) fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }
@@ -133,7 +133,7 @@ impl FromRequestParts<App> for PathIds {
     }
 }
 
-/// The one id in the path, as text. What is no id of ours is a record that does not exist.
+/// The one id in the path, as text. An id that is not well-formed is a record that does not exist.
 pub(crate) struct PathId(pub(crate) String);
 
 impl FromRequestParts<App> for PathId {

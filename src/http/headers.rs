@@ -1,4 +1,4 @@
-//! Headers that mean something here: who asks, which revision, which repetition.
+//! The headers that this program uses: credentials, revisions, repetitions.
 
 use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderName, IF_MATCH};
 use axum::http::{HeaderValue, StatusCode};
@@ -6,24 +6,24 @@ use axum::http::{HeaderValue, StatusCode};
 use super::problem::Problem;
 use crate::service::PresentedKey;
 
-/// Names a request, so that its repetition is known.
+/// Identifies a request, so that a repetition is recognised.
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// Says that an earlier answer came back.
+/// Marks an earlier answer.
 pub(crate) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
-/// Names one request and its answer in the logs.
+/// Identifies a request and its answer in the logs.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 const MAX_KEY: usize = 255;
 
-/// The header's only value; a header that comes twice is as good as none.
+/// The header's only value; a duplicate header counts as invalid.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, ()> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     if values.next().is_some() { Err(()) } else { Ok(first) }
 }
 
-/// The key in `Authorization: Bearer …`; `None` if it cannot be one of ours.
+/// The key in `Authorization: Bearer …`; `None` if it is not well-formed.
 pub(crate) fn presented_key(headers: &HeaderMap) -> Option<PresentedKey> {
     let value = only(headers, &AUTHORIZATION).ok()??.to_str().ok()?;
     let (scheme, key) = value.split_once(' ')?;
@@ -48,7 +48,6 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Pro
     if visible && unescaped && (1..=MAX_KEY).contains(&key.len()) { Ok(Some(key.to_owned())) } else { Err(malformed()) }
 }
 
-/// The `ETag` of a revision.
 pub(crate) fn etag(revision: u64) -> String {
     format!("\"r{revision}\"")
 }
@@ -69,7 +68,8 @@ pub(crate) fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     if revision.to_string() == digits { Ok(Some(revision)) } else { Err(malformed()) }
 }
 
-/// An inbound request id that can be repeated: a token of a program, with a letter, so that it is nobody's number.
+/// An inbound request id that may be repeated: a program's token with at least one letter, so that it is no telephone
+/// number.
 pub(crate) fn inbound_request_id(headers: &HeaderMap) -> Option<String> {
     let text = only(headers, &REQUEST_ID).ok()??.to_str().ok()?;
     let token = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

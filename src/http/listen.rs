@@ -1,4 +1,4 @@
-//! The listener: takes connections, as many as it may, gives up on those that make it wait, and ends in order.
+//! The listener: accepts connections up to a limit, closes those that make it wait, and shuts down in order.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -26,30 +26,30 @@ use super::problem::{PROBLEM_JSON, Problem};
 use super::socket::Socket;
 use super::unread::lend;
 
-/// How long nothing is taken after the system refused a connection, for want of descriptors or memory.
+/// Pause after the system refused a connection for lack of descriptors or memory.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The largest head of a request, in bytes, and with it what is buffered of a connection. Its header fields are at most 100.
+/// The limit of a request's head and of a connection's buffer, in bytes. There may be at most 100 header fields.
 const HEAD_BYTES: usize = 32 << 10;
-/// How many connections are told at once that there is no place for them. Further ones are closed without a word.
+/// How many connections at once are told that the server is full. Further ones are closed without an answer.
 const TURNED_AWAY_AT_ONCE: usize = 64;
-/// How long it may take to tell one.
+/// The time for telling one.
 const TURNING_AWAY: Duration = Duration::from_secs(1);
 
-/// The limits of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenLimits {
     pub connections: usize,
     /// Open connections of one address (with IPv6, of one network of 64 bits).
     pub of_one_address: usize,
-    /// How long connections may make it wait.
+    /// Time limits of connections.
     pub patience: Patience,
-    /// How long accepted requests may take after a stop was asked for.
+    /// The time for accepted requests after a stop was requested.
     pub drain: Duration,
 }
 
 impl Default for ListenLimits {
-    /// A connection may be idle longer than balancers keep theirs (60 s is common), so that it is they who close it and
-    /// no request meets a closed door. The drain is shorter than the ten seconds after which containers are killed.
+    /// Connections may be idle longer than load balancers keep theirs (usually 60 s), so that the balancer closes them
+    /// and no request meets a closing connection. The drain is shorter than the ten seconds after which containers are
+    /// killed.
     fn default() -> Self {
         let head = Duration::from_secs(10);
         let patience = Patience { head, idle: Duration::from_secs(75), taking: Duration::from_secs(30) };
@@ -57,7 +57,7 @@ impl Default for ListenLimits {
     }
 }
 
-/// Serves until `stop`, then finishes what was accepted. Says whether all of it ended in time.
+/// Serves until `stop`, then finishes what was accepted. Returns whether all of it ended in time.
 pub async fn listen(listener: TcpListener, app: Router, limits: ListenLimits, stop: impl Future<Output = ()>) -> bool {
     let mut stop = pin!(stop);
     let (stopping, stopped) = watch::channel(false);
@@ -83,7 +83,7 @@ pub async fn listen(listener: TcpListener, app: Router, limits: ListenLimits, st
                 Err(error) if is_the_callers(&error) => {}
                 Err(error) => {
                     let made_room = all.let_one_go();
-                    tracing::warn!(http.error = %error, made_room, "no connection can be taken at the moment");
+                    tracing::warn!(http.error = %error, made_room, "a connection could not be accepted; trying again");
                     if tokio::time::timeout(PAUSE, &mut stop).await.is_ok() {
                         break;
                     }
@@ -94,24 +94,24 @@ pub async fn listen(listener: TcpListener, app: Router, limits: ListenLimits, st
     drop(listener);
     stopping.send_replace(true);
     let ended = async { while open.join_next().await.is_some() {} };
-    // Those that are left end with the set.
+    // Connections that are left are closed with the set.
     tokio::time::timeout(limits.drain, ended).await.is_ok()
 }
 
-/// Whether only the connection failed that was to be taken.
+/// Whether the error concerns only the connection that was to be accepted.
 fn is_the_callers(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-/// Serves one connection; once a stop is asked for, up to the answer that it owes.
+/// Serves one connection; after a stop was requested, until its current request is answered.
 async fn serve(stream: TcpStream, app: Router, taken: Taken, patience: Patience, mut stopped: watch::Receiver<bool>) {
     let pulse = Arc::clone(&taken.pulse);
     let app = TowerToHyperService::new(app);
     let answering = Arc::clone(&pulse);
     let service = service_fn(move |request| answer(app.clone(), Arc::clone(&answering), request));
     let mut builder = http1::Builder::new();
-    // Its own limit would make no difference between a head that does not come and a connection that is idle.
+    // Hyper's own limit cannot distinguish a slow head from an idle connection.
     builder.timer(TokioTimer::new()).header_read_timeout(None).max_header_size(HEAD_BYTES).max_buf_size(HEAD_BYTES);
     let socket = TokioIo::new(Socket::new(stream, Arc::clone(&pulse)));
     let mut connection = pin!(builder.serve_connection(socket, service));
@@ -119,7 +119,7 @@ async fn serve(stream: TcpStream, app: Router, taken: Taken, patience: Patience,
     let ended = loop {
         tokio::select! {
             ended = connection.as_mut() => break ended,
-            // A sender that is gone has nothing else to say.
+            // A closed channel means that the server is stopping.
             _ = stopped.wait_for(|stopped| *stopped), if !leaving => {}
             why = pulse.ended(&patience, leaving) => {
                 metrics::counter!("cscp_connections_ended_total", "reason" => why.as_str()).increment(1);
@@ -132,12 +132,12 @@ async fn serve(stream: TcpStream, app: Router, taken: Taken, patience: Patience,
         connection.as_mut().graceful_shutdown();
     };
     if let Err(error) = ended {
-        tracing::debug!(http.error = %error, "a connection broke off");
+        tracing::debug!(http.error = %error, "a connection failed");
     }
 }
 
-/// Answers one request. Nobody's next request may be lost on this connection: what the answer did not wait for is read, or
-/// the answer says that the connection closes.
+/// Answers one request. The next request on the connection must not be lost: the rest of an unread body is discarded,
+/// or the answer announces that the connection closes.
 async fn answer(
     app: TowerToHyperService<Router>,
     pulse: Arc<Pulse>,
@@ -155,7 +155,7 @@ async fn answer(
     Ok(response.map(|body| Told { body, _working: working }))
 }
 
-/// The body of an answer. The request is over when it was sent.
+/// The body of an answer. The request ends when it was sent.
 struct Told {
     body: Body,
     _working: Working,
@@ -181,7 +181,7 @@ impl hyper::body::Body for Told {
     }
 }
 
-/// Tells a connection that there is no place for it: all are being answered.
+/// Answers a connection for which there is no place, because all are in use.
 async fn turn_away(stream: TcpStream, address: IpAddr) {
     let problem = Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -199,7 +199,7 @@ async fn turn_away(stream: TcpStream, address: IpAddr) {
         socket.write_all(text.as_bytes()).await?;
         socket.shutdown().await
     };
-    // Who has gone away already, or does not listen, need not be told.
+    // A client that has gone or does not read needs no answer.
     drop(tokio::time::timeout(TURNING_AWAY, told).await);
 }
 

@@ -1,8 +1,8 @@
-//! The wire: routes, extractors, problems and the JSON that callers see.
+//! The HTTP interface: routes, extractors, problems and JSON.
 //!
-//! A handler takes a `extract::Call` (authenticated, authorised), the ids of its path and a `body::Body`, builds
-//! one [`crate::domain::operation::Operation`] and shapes its answer. Domain types are never written to the wire as
-//! they are: some hold keys, salts and digests that must not leave.
+//! A handler gets an `extract::Call` (authenticated, authorised), the ids of its path and a `body::Body`, builds one
+//! [`crate::domain::operation::Operation`] and converts its answer. Domain types are never serialized directly: some
+//! contain keys, salts and digests that must not leave the server.
 
 mod bodies;
 mod body;
@@ -37,22 +37,22 @@ use crate::service::Service;
 use bodies::Bodies;
 use rates::Rates;
 
-/// The limits of the wire.
+/// The limits of the HTTP interface.
 #[derive(Debug, Clone)]
 pub struct HttpConfig {
     /// The largest body, in bytes.
     pub body_bytes: usize,
     /// The largest body of a batch, in bytes.
     pub batch_bytes: usize,
-    /// How long a body may take to arrive.
+    /// The time for a body to arrive.
     pub body_timeout: Duration,
-    /// How much of bodies is held at once, of all requests together, in bytes.
+    /// The memory for all request bodies together, in bytes.
     pub body_memory: usize,
-    /// How long a body that is larger than what is free waits for its place.
+    /// How long a body waits for memory.
     pub body_waiting: Duration,
-    /// How long a request may take in all.
+    /// The time for a whole request.
     pub request_timeout: Duration,
-    /// Whether the rate limits of policies count.
+    /// Whether the rate limits of policies apply.
     pub rate_limits: bool,
 }
 
@@ -70,7 +70,7 @@ impl Default for HttpConfig {
     }
 }
 
-/// What every handler can reach. Cheap to clone.
+/// The shared state of all handlers. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     service: Service,
@@ -86,7 +86,7 @@ pub fn router(service: Service, config: HttpConfig) -> axum::Router {
     over(service, config, v1::routes())
 }
 
-/// What operators ask for, `/healthz` and `/readyz`, for a listener of its own.
+/// `/healthz` and `/readyz` for the operators' listener.
 pub fn ops_router(service: Service) -> axum::Router {
     over(service, HttpConfig::default(), v1::health_routes())
 }

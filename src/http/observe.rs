@@ -1,7 +1,7 @@
-//! The boundary: every request passes here once on its way in and once on its way out.
+//! The outermost layer, which every request passes on its way in and out.
 //!
-//! It gets an id, a deadline and one log line. The line holds the route's template, never the path, and nothing of
-//! the body: neither can be asked about a person afterwards.
+//! A request gets an id, a deadline and one log line. The line contains the route's template and neither path nor body,
+//! so that the log has no personal data.
 
 use std::any::Any;
 use std::time::Instant;
@@ -60,7 +60,7 @@ pub(crate) async fn boundary(State(app): State<App>, mut request: Request, next:
     response
 }
 
-/// Writes the request's id into the answer; says which problem it is, if it is one.
+/// Adds the request's id to the answer; returns the problem's code, if it is a problem.
 fn finished(mut response: Response, request_id: &str) -> (Response, String) {
     let mut code = String::new();
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
@@ -83,7 +83,7 @@ fn fresh_id(app: &App) -> String {
     format!("req-{text}")
 }
 
-/// Methods are anybody's text; only those that are known become labels.
+/// A method is any text from a caller; only known ones become labels.
 fn method_label(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
@@ -115,9 +115,9 @@ pub(crate) async fn no_method(method: Method) -> Response {
     .into_response()
 }
 
-/// What a panic answers. It is a mistake in this program; its message stays out of the answer.
+/// The answer after a panic, which is a bug. The panic's message is not part of the answer.
 pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
-    tracing::error!("a handler panicked");
+    tracing::error!("a handler panicked; the request was answered with an internal error");
     Problem::from(crate::service::ServiceError::Internal).into_response()
 }
 

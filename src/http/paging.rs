@@ -1,4 +1,4 @@
-//! Pages: how many, from where. A cursor is opaque, and no tenant can make one or use another's.
+//! Paging. A cursor is opaque and authenticated: a tenant can neither make one nor use another's.
 
 use axum::http::StatusCode;
 use base64::Engine as _;
@@ -19,7 +19,6 @@ struct Mark {
     id: String,
 }
 
-/// A list and where it goes on.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listed<T> {
     pub(crate) items: Vec<T>,
@@ -27,7 +26,7 @@ pub(crate) struct Listed<T> {
     pub(crate) next_cursor: Option<String>,
 }
 
-/// How many records are wanted.
+/// The number of records to return.
 pub(crate) fn limit(asked: Option<u32>) -> Result<u32, Problem> {
     let limit = asked.unwrap_or(DEFAULT_PAGE);
     if (1..=MAX_PAGE).contains(&limit) {
@@ -43,7 +42,6 @@ fn tag(caller: &Caller, list: &str, payload: &[u8]) -> Vec<u8> {
     caller.keyed(Purpose::Request, &named).as_bytes()[..TAG_BYTES].to_vec()
 }
 
-/// The cursor for a position in a list.
 pub(crate) fn cursor(caller: &Caller, list: &str, position: Position) -> String {
     let payload = canonical(&Mark { micros: position.micros, id: position.id });
     let mut bytes = tag(caller, list, &payload);

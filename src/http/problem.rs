@@ -1,6 +1,6 @@
-//! Problems (RFC 9457): every way in which a request fails, with one status and one stable code each.
+//! Problems (RFC 9457): every way in which a request fails, each with a status and a stable code.
 //!
-//! A detail says what to do. It never repeats what a request held: bodies carry people's names and numbers.
+//! A detail says what to do. It never repeats a request's content, which may have people's names and numbers.
 
 use std::borrow::Cow;
 
@@ -20,17 +20,17 @@ use crate::state_layer::request::Refused;
 
 /// The media type of a problem.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
-/// When to come back, in seconds, where nobody knows better.
+/// The default time after which to try again, in seconds.
 pub(crate) const RETRY_SECONDS: u32 = 1;
-/// The longest pause that callers are asked for, in seconds: a clock may be set right at any time.
+/// The longest wait that callers are asked for, in seconds: a wrong clock may be corrected at any time.
 const LONGEST_PAUSE_SECONDS: u32 = 60;
 
-/// One place in the body that is wrong.
+/// One wrong place in the body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct FieldError {
     /// A JSON pointer into the body.
     pub(crate) pointer: String,
-    /// What would be right.
+    /// What would be valid there.
     pub(crate) problem: String,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     pub(crate) code: Cow<'static, str>,
     pub(crate) detail: Box<str>,
-    /// Where, if it is about the body.
+    /// The wrong places in the body, if any.
     pub(crate) errors: Vec<FieldError>,
     pub(crate) members: Map<String, Value>,
     /// Headers that belong to it.
@@ -48,7 +48,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// A problem with a code of the HTTP layer's own.
+    /// A problem with a code of the HTTP layer.
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Self {
             status,
@@ -60,12 +60,12 @@ impl Problem {
         }
     }
 
-    /// A value that cannot be taken, with its place in the body.
+    /// An invalid value, with its place in the body.
     pub(crate) fn invalid(pointer: &str, problem: impl Into<String>) -> Self {
-        Self::field("invalid_value", "a value in the body cannot be taken; see errors", pointer, problem)
+        Self::field("invalid_value", "a value in the body is invalid; see errors", pointer, problem)
     }
 
-    /// A member that has to be there, with its place in the body.
+    /// A missing member, with its place in the body.
     pub(crate) fn missing(pointer: &str) -> Self {
         Self::field("missing_field", "the body lacks a member; see errors", pointer, "is required")
     }
@@ -77,7 +77,6 @@ impl Problem {
         this
     }
 
-    /// The same with a header.
     pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.push((name, value));
@@ -85,13 +84,12 @@ impl Problem {
         self
     }
 
-    /// The same with another member.
     pub(crate) fn member(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.members.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The answer to a key that does not work, whatever the reason.
+    /// The answer to every key that is not accepted, whatever the reason.
     pub(crate) fn unauthenticated() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
@@ -101,7 +99,7 @@ impl Problem {
         .header(WWW_AUTHENTICATE, "Bearer realm=\"cscp\"")
     }
 
-    /// The answer to a change that can only be repeated safely under a key.
+    /// The answer to a change that needs an `Idempotency-Key`.
     pub(crate) fn key_missing() -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,
@@ -110,7 +108,7 @@ impl Problem {
         )
     }
 
-    /// The answer to a record that is not there for this tenant.
+    /// The answer for a record that does not exist for this tenant.
     pub(crate) fn not_found(what: &'static str) -> Self {
         match what {
             "context" => Refusal::ContextNotFound.into(),
@@ -138,7 +136,7 @@ impl Problem {
         Value::Object(body)
     }
 
-    /// The response; the boundary gives it the request's id.
+    /// The response; the outermost layer adds the request's id.
     pub(crate) fn response(&self, request_id: Option<&str>) -> Response {
         let mut response = Response::new(Body::from(self.to_value(request_id).to_string()));
         *response.status_mut() = self.status;
@@ -156,7 +154,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// `question_pending` is titled "Question pending".
+/// Makes a title from a code: `question_pending` becomes "Question pending".
 fn title(code: &str) -> String {
     let mut text = code.replace('_', " ");
     if let Some(first) = text.get_mut(..1) {
@@ -225,7 +223,6 @@ impl From<Refusal> for Problem {
     }
 }
 
-/// The status of each refusal.
 fn status_of(refusal: &Refusal) -> StatusCode {
     match refusal {
         Refusal::ContextNotFound | Refusal::ItemNotFound | Refusal::CommandNotFound => StatusCode::NOT_FOUND,
@@ -278,7 +275,7 @@ fn status_of(refusal: &Refusal) -> StatusCode {
     }
 }
 
-/// The members that a refusal has beyond the common ones.
+/// Adds the members that only some refusals have.
 fn describe(refusal: &Refusal, problem: &mut Problem) {
     let mut member = |name: &str, value: Value| drop(problem.members.insert(name.to_owned(), value));
     match refusal {
@@ -324,7 +321,7 @@ fn describe(refusal: &Refusal, problem: &mut Problem) {
             problem.errors.push(FieldError { pointer, problem: why.to_string() });
         }
         Refusal::Slot { slot, problem: why } => {
-            // A name that a caller made up may hold anything.
+            // A name chosen by a caller may contain anything.
             if is_plain_name(slot) {
                 problem.errors.push(FieldError { pointer: format!("/{slot}"), problem: why.to_string() });
             } else {
@@ -335,7 +332,7 @@ fn describe(refusal: &Refusal, problem: &mut Problem) {
     }
 }
 
-/// Whether a name that a caller made up can be repeated: a word of a program, not somebody's number.
+/// Whether a name chosen by a caller may be repeated: an identifier, and not a person's number.
 pub(crate) fn is_plain_name(name: &str) -> bool {
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     let word = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');

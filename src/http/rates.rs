@@ -1,4 +1,4 @@
-//! How fast one API key may call, and all keys of a tenant together, where the tenant's policy says so.
+//! Rate limits per API key and per tenant, if the tenant's policy has them.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -15,18 +15,18 @@ use crate::domain::policy::Pace;
 use crate::domain::rulebook::Rulebook;
 use crate::service::Caller;
 
-/// How many keys and tenants are remembered; past that, all begin anew.
+/// How many keys and tenants are tracked; beyond that, all start again.
 const REMEMBERED: usize = 10_000;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Requests per second and at once.
+/// Requests per second, and the burst.
 type Cells = (NonZeroU32, NonZeroU32);
-/// What somebody was allowed when last seen, and what was used of it.
+/// The limits last applied, and their use so far.
 type Used = (Cells, Arc<DefaultDirectRateLimiter>);
 
-/// Whose requests are counted.
+/// The subject of a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Whose {
     Key(KeyId),
@@ -34,7 +34,7 @@ enum Whose {
 }
 
 impl Whose {
-    /// As the headers name it, and as a sentence does.
+    /// Its name in headers, and in sentences.
     fn names(&self) -> (&'static str, &'static str) {
         match self {
             Self::Key(_) => ("key", "this API key calls"),
@@ -43,7 +43,7 @@ impl Whose {
     }
 }
 
-/// The pace of everybody who was seen.
+/// The limiters of all callers.
 #[derive(Default)]
 pub(crate) struct Rates {
     clock: DefaultClock,
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Rates {
 }
 
 impl Rates {
-    /// Refuses a caller that is too fast, by itself or together with the other keys of its tenant.
+    /// Refuses a caller above its own limit, or above that of its tenant.
     pub(crate) fn check(&self, caller: &Caller, rules: &Rulebook) -> Result<(), Problem> {
         let scope = caller.tenant.policy_scope();
         let Some(limits) = rules.rules(&scope).policy.pack().rate_limits.clone() else { return Ok(()) };

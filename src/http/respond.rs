@@ -21,7 +21,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// An answer with this status and body. Nobody may keep it: it is about people.
+    /// An answer with this status and body. It must not be cached, because it may contain personal data.
     pub(crate) fn new<T: Serialize>(status: StatusCode, body: &T) -> Result<Self, Problem> {
         let body = serde_json::to_vec(body).map_err(|_| ServiceError::Internal)?;
         let headers = HeaderMap::from_iter([
@@ -43,17 +43,17 @@ impl Reply {
         self
     }
 
-    /// With the `ETag` of a revision.
+    /// Adds the `ETag` of a revision.
     pub(crate) fn revision(self, revision: u64) -> Self {
         self.header(ETAG, &etag(revision))
     }
 
-    /// With the place of what was created.
+    /// Adds the location of what was created.
     pub(crate) fn at(self, collection: &str, id: &str) -> Self {
         self.header(LOCATION, &format!("{collection}/{id}"))
     }
 
-    /// With the mark of a replay, if it is one.
+    /// Adds the mark of a replay, if it is one.
     pub(crate) fn replayed(self, replayed: bool) -> Self {
         if replayed { self.header(IDEMPOTENT_REPLAYED, "true") } else { self }
     }
@@ -69,7 +69,7 @@ impl IntoResponse for Reply {
 }
 
 impl Call {
-    /// Has an operation decided. A refusal that comes back a second time is marked as a replay too.
+    /// Submits an operation. A replayed refusal is marked as a replay too.
     pub(crate) async fn decide(
         &self,
         operation: Operation,
@@ -78,13 +78,13 @@ impl Call {
         accepted(self.app.service.decide(&self.caller, operation, claim).await?, ServiceError::Refused)
     }
 
-    /// What a use case found, once it is recorded that this caller looked.
+    /// Records the caller's read, and then returns the result.
     pub(crate) async fn recorded<T>(&self, found: Unrecorded<T>) -> Result<T, Problem> {
         Ok(found.record(&self.app.service, &self.caller).await?)
     }
 }
 
-/// The answer to a decision, or the problem that its refusal is. A replayed refusal is marked as a replay too.
+/// The answer to a decision, or the problem for a refusal. A replayed refusal is marked as a replay too.
 pub(crate) fn accepted<A, R>(
     decided: Committed<Result<A, R>>,
     refusal: fn(R) -> ServiceError,
@@ -95,8 +95,8 @@ pub(crate) fn accepted<A, R>(
     })
 }
 
-/// An answer of another kind than the operation has: a mistake in this program.
+/// The answer has another kind than the operation, which is a bug.
 pub(crate) fn unexpected() -> Problem {
-    tracing::error!("an operation gave an answer of another kind");
+    tracing::error!("an operation returned an answer of the wrong kind; this is a bug in the server");
     ServiceError::Internal.into()
 }

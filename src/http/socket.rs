@@ -1,4 +1,4 @@
-//! A connection's socket: it tells when bytes come and when they are not taken, and closes so that the last answer arrives.
+//! A connection's socket: reports received and unread bytes, and closes so that the last answer arrives.
 
 use std::io;
 use std::pin::Pin;
@@ -12,21 +12,21 @@ use tokio::time::{Instant, Interval, interval_at};
 
 use super::connections::Pulse;
 
-/// How much is thrown away of what the other side still sends when a connection closes, and for how long.
+/// How many bytes are discarded, and for how long, of what the client still sends when a connection closes.
 const THROWN_AWAY: usize = 4 << 20;
 const LINGERING: Duration = Duration::from_secs(1);
 
-/// A socket whose doings are known to a [`Pulse`].
+/// A socket that reports to a [`Pulse`].
 pub(super) struct Socket {
     stream: TcpStream,
     pulse: Arc<Pulse>,
     closing: Option<Closing>,
 }
 
-/// The end of a connection whose other side may still be sending. If the socket were closed with bytes unread, the system
-/// would answer with a reset, and the other side might never see the answer that lies there.
+/// A closing connection whose client may still be sending. If the socket were closed with unread bytes, the system
+/// would send a reset, and the client might not see the last answer.
 struct Closing {
-    /// Its first tick is the end of the patience.
+    /// Its first tick ends the wait.
     patience: Interval,
     thrown_away: usize,
 }

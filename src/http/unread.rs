@@ -1,8 +1,8 @@
-//! Bodies that an answer did not wait for.
+//! Request bodies that were not read before the answer.
 //!
-//! A request that is refused by its head leaves its body on the connection, and the next request stands behind it. Either the
-//! rest of the body is read and thrown away, or the answer says that the connection closes. A connection that closes
-//! without a word takes the next request of a caller with it, who cannot know whether that one was done.
+//! A request that is refused by its head leaves its body on the connection, before the next request. So either the rest
+//! of the body is read and discarded, or the answer announces that the connection closes. If it closed without notice,
+//! a caller could not know whether its next request was executed.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 
-/// How much of a body is read to no purpose, so that its connection can be kept, and how long that may take.
+/// How many bytes of a body are discarded to keep a connection, and for how long.
 const THROWN_AWAY: u64 = 256 << 10;
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A body that comes back when it is dropped before its end.
+/// A body that is returned when it is dropped before its end.
 pub(super) struct Lent {
     body: Option<Incoming>,
     touched: bool,
@@ -27,28 +27,28 @@ struct Returned {
     touched: bool,
 }
 
-/// Where a body comes back to.
+/// The receiver of a returned body.
 pub(super) struct Lender {
     owner: Arc<Mutex<Option<Returned>>>,
-    /// Whether the caller sends its body only when it is asked to.
+    /// Whether the client waits for `100 Continue` before it sends the body.
     waits_to_be_asked: bool,
 }
 
-/// Lends a body to whoever answers.
+/// Passes a body to the handler, to get it back afterwards.
 pub(super) fn lend(body: Incoming, waits_to_be_asked: bool) -> (Lent, Lender) {
     let owner = Arc::new(Mutex::new(None));
     (Lent { body: Some(body), touched: false, owner: Arc::clone(&owner) }, Lender { owner, waits_to_be_asked })
 }
 
 impl Lender {
-    /// Reads what is left of the body, if that is little and comes soon. Says whether the body has ended.
+    /// Reads the rest of the body, if it is short and comes soon. Returns whether the body has ended.
     pub(super) async fn finish(self) -> bool {
         let returned = self.owner.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Returned { mut body, touched }) = returned else { return true };
         if body.is_end_stream() {
             return true;
         }
-        // Whether the caller sends the body after all, once it has its answer, is not known.
+        // Whether the client still sends the body after the answer is unknown.
         let never_asked = self.waits_to_be_asked && !touched;
         if never_asked || body.size_hint().lower() > THROWN_AWAY {
             return false;

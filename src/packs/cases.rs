@@ -1,8 +1,8 @@
-//! Decision tables for packs: given this command of that tenant, the pack must demand this.
+//! Test cases for packs: for this command of that tenant, the pack must make this decision.
 //!
-//! A file of cases is YAML: `scope` (`tenant`, `environment`, `attached_pack`) and a list of `cases`, each with a `name`,
-//! a `given` (`command`, `raised_to`, and anything of the scope that differs) and an `expect`. What `expect` does not
-//! mention is not compared. See `policies/README.md`.
+//! A file of cases is YAML: `scope` (`tenant`, `environment`, `attached_pack`) and a list of `cases`, each with a
+//! `name`, a `given` (`command`, `raised_to`, and any differences from the scope) and an `expect`. Members that are not
+//! in `expect` are not compared. See `policies/README.md`.
 
 use std::fmt;
 
@@ -46,16 +46,14 @@ struct Given {
     raised_to: Option<SafetyClass>,
 }
 
-/// One member of one case that came out differently.
+/// A member of a case whose result differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseFailure {
-    /// Name of the case.
     pub case: String,
     /// The member of `expect`.
     pub member: String,
-    /// What the case expects.
     pub expected: Value,
-    /// What the packs say; none if there is no such member.
+    /// What the packs decide; none if there is no such member.
     pub found: Option<Value>,
 }
 
@@ -69,16 +67,16 @@ impl fmt::Display for CaseFailure {
     }
 }
 
-/// How a file of cases came out.
+/// The result of a file of cases.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CaseReport {
-    /// Cases that came out as expected.
+    /// Cases that passed.
     pub passed: usize,
-    /// Everything that did not.
+    /// All differences.
     pub failures: Vec<CaseFailure>,
 }
 
-/// Runs a file of cases against a book.
+/// Runs a file of cases with a book.
 pub fn run_cases(file: &str, text: &str, book: &PolicyBook) -> Result<CaseReport, PolicyError> {
     let document = Document::read(file, text)?;
     let CaseFile { scope, cases } = serde_path_to_error::deserialize(&document.value).map_err(|error| {
@@ -111,7 +109,7 @@ pub fn run_cases(file: &str, text: &str, book: &PolicyBook) -> Result<CaseReport
     Ok(report)
 }
 
-/// Everything that a case can expect.
+/// All members that a case can expect.
 fn outcome(book: &PolicyBook, scope: &Scope, given: Given) -> Map<String, Value> {
     let or = |own: Option<String>, shared: &Option<String>| own.or_else(|| shared.clone());
     let view = book.view(&PolicyScope {

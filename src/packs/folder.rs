@@ -1,4 +1,4 @@
-//! Folders: their files, and whether one of them has changed.
+//! Folders of packs: their files, and whether one has changed.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -9,23 +9,23 @@ use super::NamedText;
 use super::text::{MAX_FILE_BYTES, too_large};
 use crate::domain::policy::PolicyError;
 
-/// Most files that are read from one folder.
+/// The most files that are read from one folder.
 const MAX_FILES: usize = 256;
 
 pub(super) const PACKS: &[&str] = &["yaml", "yml", "json"];
-/// Endings of everything else.
+/// The extension of all other files.
 pub(super) const YAML: &[&str] = &["yaml"];
 /// The folder of the lexicons, below that of the packs.
 pub(super) const LEXICONS: &str = "lexicons";
 /// The folder of the case files, below that of the packs.
 pub(super) const CASES: &str = "cases";
 
-/// What a folder looks like from outside: names, sizes and times, and no content. Two that differ mean that something
-/// may have changed.
+/// The metadata of a folder: names, sizes and times, and no content. If two differ, something may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance(Vec<Result<Vec<(String, Looks)>, io::ErrorKind>>);
 
-/// A file from outside. A time of change that nobody can set tells what a copied time of writing hides.
+/// The metadata of a file. The time of the inode's change cannot be set, so it reveals a change even if the
+/// modification time was copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Looks {
     size: u64,
@@ -44,7 +44,7 @@ fn changed(_metadata: &Metadata) -> (u64, i64, i64) {
     (0, 0, 0)
 }
 
-/// Looks at a folder of packs without reading a file. Blocks on the disk.
+/// Reads the metadata of a folder of packs. Blocks on the disk.
 #[must_use]
 pub fn glance(folder: &Path) -> Glance {
     let look = |folder: &Path, endings: &[&str]| -> Result<Vec<(String, Looks)>, io::ErrorKind> {
@@ -59,7 +59,7 @@ pub fn glance(folder: &Path) -> Glance {
     Glance(vec![look(folder, PACKS), look(&folder.join(LEXICONS), YAML)])
 }
 
-/// Reads every visible file of the folder with one of these endings. Folders below it are left alone.
+/// Reads every visible file of the folder with one of these extensions. Subfolders are ignored.
 pub(super) fn read(folder: &Path, prefix: &str, endings: &[&str], errors: &mut Vec<PolicyError>) -> Vec<NamedText> {
     let listed = match names(folder, endings) {
         Ok(listed) => listed,
@@ -91,7 +91,7 @@ pub(super) fn read(folder: &Path, prefix: &str, endings: &[&str], errors: &mut V
     texts
 }
 
-/// The same for a folder that need not be there.
+/// The same for an optional folder.
 pub(super) fn read_if_there(folder: &Path, name: &str, errors: &mut Vec<PolicyError>) -> Vec<NamedText> {
     let folder = folder.join(name);
     if folder.is_dir() { read(&folder, &format!("{name}/"), YAML, errors) } else { Vec::new() }
@@ -118,7 +118,7 @@ fn names(folder: &Path, endings: &[&str]) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The text, or nothing if it is larger than a file may be.
+/// The text; none if it is larger than allowed.
 fn read_bounded(path: &Path) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     let limit = MAX_FILE_BYTES as u64 + 1;

@@ -1,4 +1,4 @@
-//! Packs written as JSON, read by the reader that every request goes through.
+//! Packs written as JSON, parsed as strictly as requests.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str) -> Result<Document, PolicyError> {
     Ok(Document { value: spelt_once(value), places: HashMap::new() })
 }
 
-/// Whole numbers in their one spelling, as the YAML reader gives them.
+/// Writes whole numbers in one form, as the YAML reader does.
 fn spelt_once(value: Value) -> Value {
     match value {
         Value::Number(spelt) if spelt.is_f64() => {

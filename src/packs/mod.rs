@@ -1,7 +1,8 @@
-//! Reads policy packs: strict text, then form, then meaning, then a hash that names exactly this pack.
+//! Reads policy packs: strict parsing, then schema, then semantic rules, then a hash that identifies the pack.
 //!
 //! Text → JSON value (`text`) → JSON Schema (`schema`) → [`crate::domain::policy::PolicyPack`] → the rules of
-//! [`LoadedPack::new`] → canonical JSON → SHA-256. Complaints are for people and come all together, file by file.
+//! [`LoadedPack::new`] → canonical JSON → SHA-256. Errors are written for people and reported all together, file by
+//! file.
 
 mod cases;
 mod folder;

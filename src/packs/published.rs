@@ -7,11 +7,11 @@ use sha2::{Digest, Sha256};
 use super::{CaseReport, NamedText, PackFiles, folder, run_cases};
 use crate::domain::policy::{PolicyBook, PolicyError};
 
-/// What the hash of a set begins with, so that it can be the hash of nothing else.
+/// The prefix of the hash of a set, so that no other kind of hash equals it.
 const HASH_DOMAIN: &[u8] = b"cscp.policies.v1";
 
 impl PackFiles {
-    /// The files by path, sorted: packs as they are, lexicons and case files below folders of those names.
+    /// The files by path, sorted: packs at the top, lexicons and case files in folders of those names.
     #[must_use]
     pub fn to_paths(&self) -> Vec<NamedText> {
         let below = |name: &str, files: &[NamedText]| -> Vec<NamedText> {
@@ -24,7 +24,7 @@ impl PackFiles {
         files
     }
 
-    /// Reads paths back. A kind of file that this program does not know may decide something: it is a complaint.
+    /// Parses paths. A kind of file that this program does not know is an error, because it might decide something.
     pub(super) fn from_paths(files: &[NamedText]) -> Result<Self, Vec<PolicyError>> {
         let mut read = Self::default();
         let mut errors = Vec::new();
@@ -51,7 +51,7 @@ impl PackFiles {
         if errors.is_empty() { Ok(read) } else { Err(errors) }
     }
 
-    /// Runs the case files that are part of it, each with its name.
+    /// Runs the case files of the set, each with its name.
     pub fn run_cases(&self, book: &PolicyBook) -> Result<Vec<(String, CaseReport)>, Vec<PolicyError>> {
         let mut reports = Vec::new();
         let mut errors = Vec::new();

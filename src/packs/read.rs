@@ -1,4 +1,4 @@
-//! One file to one loaded pack.
+//! Reads one file into one loaded pack.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -7,14 +7,14 @@ use super::schema;
 use super::text::{Document, pointer_of};
 use crate::domain::policy::{LoadedPack, PolicyError, PolicyPack};
 
-/// What the hash of a pack begins with, so that it can be the hash of nothing else.
+/// The prefix of the hash of a pack, so that no other kind of hash equals it.
 const HASH_DOMAIN: &[u8] = b"cscp.policy.v1";
 
-/// Most complaints about one file that are shown.
+/// The most errors that are reported for one file.
 const MAX_COMPLAINTS: usize = 100;
 
-/// Reads one pack from YAML, or from JSON if the file name ends in `.json`. All complaints come together, unless the
-/// form is wrong: then its meaning is not judged.
+/// Reads one pack from YAML, or from JSON if the file name ends in `.json`. All errors are reported together, except
+/// that a wrong form prevents the semantic checks.
 pub fn read_pack(file: &str, text: &str) -> Result<LoadedPack, Vec<PolicyError>> {
     let document = Document::read(file, text).map_err(|error| vec![error])?;
     let place = |errors: Vec<PolicyError>| {
@@ -38,14 +38,14 @@ pub fn read_pack(file: &str, text: &str) -> Result<LoadedPack, Vec<PolicyError>>
     Ok(loaded.written_as(canonical))
 }
 
-/// The hash that names a pack: `sha256:` and the hex SHA-256 of `cscp.policy.v1` followed by the canonical JSON
-/// (RFC 8785) of the document as its author wrote it, defaults not filled in. So anyone can compute it from the file.
+/// The hash that identifies a pack: `sha256:` and the hex SHA-256 of `cscp.policy.v1` followed by the canonical JSON
+/// (RFC 8785) of the document as its author wrote it, without defaults. So anyone can compute it from the file.
 pub fn pack_hash(document: &Value) -> Result<String, PolicyError> {
     canonical_text(document).map(|canonical| hash_of(&canonical))
 }
 
-/// The hash and the canonical text of a pack, whether this program would still accept it or not: what evidence named once
-/// stays what it was.
+/// The hash and the canonical text of a pack, even if this program would no longer accept the pack: old evidence refers
+/// to it.
 #[must_use]
 pub fn pack_document(file: &str, text: &str) -> Option<(String, String)> {
     let document = Document::read(file, text).ok()?;
@@ -64,7 +64,7 @@ fn hash_of(canonical: &str) -> String {
     format!("sha256:{}", hex::encode(digest))
 }
 
-/// The schema let something through that the types do not take. A test sees to it that this does not happen.
+/// An error for a document that the schema accepts and the types do not. A test ensures that this does not happen.
 fn mistyped(error: &serde_path_to_error::Error<serde_json::Error>) -> PolicyError {
     PolicyError::at(
         pointer_of(error.path()),

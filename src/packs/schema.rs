@@ -1,4 +1,4 @@
-//! The form of a pack, by JSON Schema 2020-12, with complaints that say what to write.
+//! Checks the form of a pack by JSON Schema 2020-12; the errors say what to write.
 
 use std::sync::OnceLock;
 
@@ -12,10 +12,10 @@ use crate::domain::policy::PolicyError;
 /// The schema of a pack, as published in `policies/schema`.
 pub(super) const PACK_SCHEMA: &str = include_str!("../../policies/schema/policy-pack.schema.json");
 
-/// Most characters of a value that a complaint repeats.
+/// The most characters of a value that an error repeats.
 const MAX_SHOWN_CHARACTERS: usize = 120;
 
-/// The schema and its compiled form. Compiled once, never per request.
+/// The schema and its compiled form, which is compiled once.
 struct Form {
     schema: Value,
     validator: Validator,
@@ -40,7 +40,7 @@ fn form() -> Result<&'static Form, PolicyError> {
     })
 }
 
-/// Every complaint about the form of this document.
+/// All errors in the form of this document.
 pub(super) fn check(document: &Value) -> Vec<PolicyError> {
     match form() {
         Ok(form) => form.validator.iter_errors(document).flat_map(|error| complaints(&error, &form.schema)).collect(),
@@ -83,7 +83,7 @@ fn complaints(error: &ValidationError<'_>, schema: &Value) -> Vec<PolicyError> {
     }
 }
 
-/// What is wrong with one value, without repeating more of it than a reader needs.
+/// The error for one value, with no more of the value than a reader needs.
 fn problem(error: &ValidationError<'_>, kind: &Kind) -> String {
     let shown = shorten(&error.instance().to_string());
     match kind {
@@ -103,7 +103,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// The schema that the failed keyword stands in.
+/// The schema that contains the failed keyword.
 fn schema_node<'a>(error: &ValidationError<'_>, schema: &'a Value) -> Option<&'a Value> {
     let path = error.schema_path().as_str();
     let (parent, _) = path.rsplit_once('/')?;
@@ -114,7 +114,7 @@ fn schema_node_or_root<'a>(error: &ValidationError<'_>, schema: &'a Value) -> &'
     schema_node(error, schema).unwrap_or(schema)
 }
 
-/// Follows a `$ref` inside this schema.
+/// Resolves a `$ref` inside this schema.
 fn resolve<'a>(node: &'a Value, schema: &'a Value) -> &'a Value {
     let target = node.get("$ref").and_then(Value::as_str);
     target.and_then(|target| target.strip_prefix('#')).and_then(|pointer| schema.pointer(pointer)).unwrap_or(node)
@@ -125,7 +125,7 @@ fn described(node: Option<&Value>) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// What to write instead of a member that earlier packs had.
+/// What to write instead of a member of earlier packs.
 fn no_longer_written(node: Option<&Value>, name: &str) -> Option<String> {
     let instead = node?.get("x-no-longer-written")?.get(name)?.as_str()?;
     Some(instead.to_owned())

@@ -1,4 +1,4 @@
-//! The packs that the program brings along.
+//! The built-in packs.
 
 /// Packs, by file name.
 pub(super) const PACKS: [(&str, &str); 3] = [

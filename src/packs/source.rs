@@ -1,4 +1,4 @@
-//! Where packs come from: the shipped set, a folder, or what was published.
+//! Sources of packs: the built-in set, a folder, or a published set.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ pub type NamedText = (String, String);
 /// Where packs and lexicons are read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackSource {
-    /// What the program brings along.
+    /// The built-in packs.
     Shipped,
     /// A folder with packs (`*.yaml`, `*.yml`, `*.json`) and, in `lexicons/`, lexicons (`*.yaml`). Its packs replace
-    /// the shipped ones; its lexicons replace shipped ones of the same file name and add to the rest.
+    /// the built-in ones; its lexicons replace built-in ones of the same file name and add to the rest.
     Folder(PathBuf),
-    /// A set that was published: its files by path, exactly those and no others.
+    /// A published set: exactly its files, by path.
     Published(Vec<NamedText>),
 }
 
@@ -27,7 +27,7 @@ pub enum PackSource {
 pub struct PackFiles {
     pub packs: Vec<NamedText>,
     pub lexicons: Vec<NamedText>,
-    /// Case files. Nothing is decided by them.
+    /// Case files, which decide nothing.
     pub cases: Vec<NamedText>,
 }
 
@@ -60,7 +60,7 @@ impl PackSource {
         if errors.is_empty() { Ok(PackFiles { packs, lexicons, cases: Vec::new() }) } else { Err(errors) }
     }
 
-    /// The same with the case files beside the packs. Blocks on the disk.
+    /// The same, with case files. Blocks on the disk.
     pub fn files_with_cases(&self) -> Result<PackFiles, Vec<PolicyError>> {
         let mut errors = Vec::new();
         let cases = match self {
@@ -99,7 +99,7 @@ fn unfitting(errors: Vec<RulebookError>) -> Vec<PolicyError> {
     errors.into_iter().map(complain).collect()
 }
 
-/// Reads all lexicons. The complaints about all files come together.
+/// Reads all lexicons. The errors of all files are reported together.
 fn read_lexicons(files: &[NamedText]) -> Result<Vec<LexiconFile>, Vec<PolicyError>> {
     let mut lexicons = Vec::new();
     let mut errors = Vec::new();
@@ -118,7 +118,7 @@ fn read_lexicons(files: &[NamedText]) -> Result<Vec<LexiconFile>, Vec<PolicyErro
     if errors.is_empty() { Ok(lexicons) } else { Err(errors) }
 }
 
-/// Reads all packs and binds them into a book. The complaints about all files come together.
+/// Reads all packs into a book. The errors of all files are reported together.
 pub fn read_policies(files: &[NamedText]) -> Result<PolicyBook, Vec<PolicyError>> {
     let mut packs = Vec::new();
     let mut errors = Vec::new();

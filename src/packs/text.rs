@@ -1,4 +1,4 @@
-//! Text to a JSON value that remembers where its members stood.
+//! Parses text to a JSON value with the positions of its members.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use serde_path_to_error::Segment;
 use super::{json, yaml};
 use crate::domain::policy::PolicyError;
 
-/// Largest file that is read, in bytes.
+/// The largest file that is read, in bytes.
 pub const MAX_FILE_BYTES: usize = 256 * 1024;
 
-/// Largest integer that every JSON reader keeps exactly.
+/// The largest integer that every JSON reader represents exactly.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// A document, and the line and column of its members by JSON pointer (only for YAML).
+/// A document, and the line and column of its members by JSON pointer (YAML only).
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) value: Value,
@@ -32,11 +32,11 @@ impl Document {
         read.map_err(|error| error.in_file(file))
     }
 
-    /// Adds file, line and column to a complaint about one member.
+    /// Adds file, line and column to an error about one member.
     pub(super) fn place(&self, file: &str, error: PolicyError) -> PolicyError {
         let mut pointer = error.pointer.as_str();
         let place = loop {
-            // A member that is not there is sought where it should have been.
+            // A missing member is located at its parent.
             match (self.places.get(pointer), pointer.rfind('/')) {
                 (Some(place), _) => break Some(*place),
                 (None, Some(cut)) => pointer = &pointer[..cut],
@@ -48,7 +48,7 @@ impl Document {
     }
 }
 
-/// The complaint about a file that is too large to be read.
+/// The error for a file that is too large.
 pub(super) fn too_large(file: &str) -> PolicyError {
     PolicyError::at(
         "",
@@ -58,7 +58,7 @@ pub(super) fn too_large(file: &str) -> PolicyError {
     .in_file(file)
 }
 
-/// A JSON number; whole ones lose their point, so `1800.0` is the `1800` that canonical JSON makes of it.
+/// A JSON number; whole numbers are written without a fraction, so `1800.0` becomes `1800` as in canonical JSON.
 pub(super) fn number(value: f64) -> Option<Number> {
     if value.fract() == 0.0 && value.abs() <= MAX_SAFE_INTEGER {
         let whole: i64 = format!("{value:.0}").parse().ok()?;
@@ -73,7 +73,7 @@ pub(super) fn below(pointer: &str, member: &str) -> String {
     format!("{pointer}/{member}")
 }
 
-/// The JSON pointer to where typed reading stopped.
+/// The JSON pointer to the value that could not be deserialized.
 pub(super) fn pointer_of(path: &serde_path_to_error::Path) -> String {
     path.iter().fold(String::new(), |pointer, segment| match segment {
         Segment::Seq { index } => format!("{pointer}/{index}"),
@@ -82,7 +82,7 @@ pub(super) fn pointer_of(path: &serde_path_to_error::Path) -> String {
     })
 }
 
-/// A line or column, as far as it can be counted.
+/// A line or column, limited to the range of `u32`.
 pub(super) fn count(position: u64) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }

@@ -11,7 +11,7 @@ use serde_saphyr::{Location, Spanned};
 use super::text::{Document, MAX_FILE_BYTES, below, count, number};
 use crate::domain::policy::PolicyError;
 
-/// Most values in one file.
+/// The most values in one file.
 const MAX_NODES: usize = 20_000;
 const MAX_DEPTH: usize = 16;
 
@@ -144,7 +144,7 @@ impl<'de> Visitor<'de> for TreeVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Tree, A::Error> {
         let mut map: Vec<(Spanned<String>, Spanned<Tree>)> = Vec::new();
         while let Some(key) = members.next_key::<Spanned<String>>()? {
-            // The reader refuses duplicates by itself; this holds whatever its settings become.
+            // The YAML library refuses duplicates as well; this check does not depend on its settings.
             if map.iter().any(|(earlier, _)| earlier.value == key.value) {
                 return Err(A::Error::custom(format!("duplicate key `{}`", key.value)));
             }

@@ -1,4 +1,4 @@
-//! Who looks, and how much they may see.
+//! What a reader may see, and to which level of detail.
 
 use serde_json::{Map, Value};
 
@@ -15,12 +15,12 @@ use crate::domain::redaction::{EXTENSIONS, Redactor};
 use crate::domain::scope::Scope;
 use crate::domain::slots::{ACTIVE_TARGET, LAST_RESULT, SlotClass, classify};
 
-/// A part of an answer to an operator. Status, time left and whether something is asked are shown at every level.
+/// A part of an answer to an operator. Status, time left and whether a question is open are shown at every level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// Intent and target, redacted.
     Subject,
-    /// Names and ids of commands, what a question is about, how the last command stands.
+    /// Names and ids of commands, what a question is about, the state of the last command.
     Commands,
     Slots,
     /// Ids of messages, items, conversations and principals; revision, trace.
@@ -28,7 +28,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// The one table of what each level shows.
+    /// The lowest level at which each part is shown.
     fn least(self) -> DetailLevel {
         match self {
             Self::Subject | Self::Commands => DetailLevel::Standard,
@@ -41,9 +41,9 @@ impl Part {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sight {
     pub(super) level: DetailLevel,
-    /// Whether slots are shown as they are.
+    /// Whether slots are shown without redaction.
     pub(super) raw: bool,
-    /// In whose name it is read.
+    /// The principal on whose behalf the caller reads.
     pub(super) viewer_id: Option<PrincipalId>,
     pub(super) language: Language,
 }
@@ -54,7 +54,7 @@ impl Sight {
         self.level >= part.least()
     }
 
-    /// The word for it in evidence and in the `redaction` block.
+    /// The level's name in evidence and in the `redaction` block.
     pub(super) fn word(&self) -> &'static str {
         if self.raw { "raw" } else { detail_word(self.level) }
     }
@@ -69,7 +69,7 @@ pub(super) fn detail_word(level: DetailLevel) -> &'static str {
     }
 }
 
-/// What a credential may see at most.
+/// The highest level of detail for a kind of credential.
 fn credential_level(kind: CredentialKind) -> DetailLevel {
     match kind {
         CredentialKind::Auditor | CredentialKind::Admin => DetailLevel::Full,
@@ -78,7 +78,7 @@ fn credential_level(kind: CredentialKind) -> DetailLevel {
     }
 }
 
-/// The least of what the credential, every person involved and policy allow.
+/// The lowest of the levels that credential, persons involved and policy allow.
 fn level(kind: CredentialKind, people: &[&Principal], rules: &OocRules) -> DetailLevel {
     let of_person = |person: &&Principal| {
         let held = person.roles.iter().map(RoleName::as_str);
@@ -88,14 +88,14 @@ fn level(kind: CredentialKind, people: &[&Principal], rules: &OocRules) -> Detai
     least.min(credential_level(kind)).min(rules.detail)
 }
 
-/// Whether what callers wrote is covered for this one: people look, and do not serve the conversation.
+/// Whether callers' texts are redacted for this reader: people look from outside, services serve the conversation.
 fn is_covered(caller: &Caller) -> bool {
     let looks = matches!(caller.kind, CredentialKind::Operator | CredentialKind::Auditor);
     looks && !caller.scopes.contains(&Scope::OocRaw)
 }
 
 impl Caller {
-    /// The word for how much this one sees of what callers wrote, for the record of a read.
+    /// The redaction level of callers' texts for this reader, for the record of a read.
     #[must_use]
     pub fn seen(&self) -> &'static str {
         if is_covered(self) { "redacted" } else { "raw" }
@@ -103,9 +103,9 @@ impl Caller {
 }
 
 impl Service {
-    /// What this caller, in this viewer's name, may see.
+    /// What this caller may see on behalf of this viewer.
     ///
-    /// A key that is bound to a principal cannot see more by naming another one: both have to be allowed to.
+    /// A key that is bound to a principal sees no more by naming another one: the lower level of both counts.
     pub(super) async fn sight(
         &self,
         caller: &Caller,
@@ -134,8 +134,8 @@ impl Service {
         Ok(self.store.principal(&caller.tenant.tenant_id, id.as_str()).await?)
     }
 
-    /// Does something to a record as policy redacts it for this caller; says what was covered. Nothing is done for
-    /// callers who see records as they are.
+    /// Applies policy's redaction to a record for this caller and reports what was redacted. Does nothing for callers
+    /// who see records unredacted.
     fn covering(&self, caller: &Caller, cover: impl FnOnce(&mut Redactor<'_>)) -> Option<RedactionShown> {
         if !is_covered(caller) {
             return None;
@@ -147,7 +147,7 @@ impl Service {
         Some(RedactionShown { level: caller.seen(), applied: redactor.applied() })
     }
 
-    /// Covers what callers wrote into a context. Copies of open questions hold nothing of theirs and stay.
+    /// Redacts callers' texts in a context. Copies of open questions contain none.
     pub fn cover_context(&self, caller: &Caller, context: &mut ContextRecord) -> Option<RedactionShown> {
         self.covering(caller, |redactor| {
             let slots = std::mem::take(&mut context.slots).into_iter();
@@ -161,7 +161,7 @@ impl Service {
                 let extensions = Value::Object(std::mem::take(&mut context.extensions));
                 context.extensions = match redactor.slot(EXTENSIONS, &extensions) {
                     Some(Value::Object(left)) => left,
-                    // A digest of all of them has no name of its own.
+                    // A digest over all of them belongs to no single slot.
                     Some(digest) => Map::from_iter([("digest".to_owned(), digest)]),
                     None => Map::new(),
                 };
@@ -169,7 +169,7 @@ impl Service {
         })
     }
 
-    /// Covers the free texts of a command's reports.
+    /// Redacts the free texts of a command's reports.
     pub fn cover_command(&self, caller: &Caller, command: &mut CommandRecord) {
         self.covering(caller, |redactor| {
             for result in &mut command.results {
@@ -179,7 +179,7 @@ impl Service {
         });
     }
 
-    /// Covers a target that stands outside a context; null if it is hidden.
+    /// Redacts a target outside a context; null if it is hidden.
     #[must_use]
     pub fn cover_target(&self, caller: &Caller, target: Value) -> Value {
         let mut left = None;
@@ -187,8 +187,8 @@ impl Service {
         if covered.is_some() { left.unwrap_or(Value::Null) } else { target }
     }
 
-    /// Covers the names by which a principal is known elsewhere, unless the caller keeps them. People see enough of
-    /// them to tell them apart, as in evidence; programs have no use for them.
+    /// Shortens a principal's external names, unless the caller manages them. People see enough to tell them apart, as
+    /// in evidence; programs see nothing, because they have no use for them.
     pub(super) fn cover_principal(&self, caller: &Caller, principal: &mut Principal) {
         if caller.scopes.contains(&Scope::PrincipalWrite) {
             return;

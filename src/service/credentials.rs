@@ -1,4 +1,4 @@
-//! API keys: their form, who presents one, and how new ones are made.
+//! API keys: their form, how they are looked up and made.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -16,15 +16,15 @@ use crate::storage::{ApiKey, Store};
 const PREFIX: &str = "cscp_";
 /// Hexadecimal digits of the secret: 256 bits.
 const SECRET_DIGITS: usize = 64;
-/// Hexadecimal digits of the checksum, by which a scanner tells a key from noise without asking anybody.
+/// Hexadecimal digits of the checksum, by which a secret scanner recognises a key without asking a server.
 const CHECKSUM_DIGITS: usize = 8;
-/// How many seconds a key that was found is believed without asking again. A revocation, a disabled tenant and a tenant's
-/// other pack take effect within this.
+/// How many seconds a looked-up key is cached. A revocation, a disabled tenant or a tenant's change of pack takes
+/// effect within this time.
 const BELIEVED: u32 = 1;
-/// How many keys are remembered; past that, all are forgotten and asked for again.
+/// How many keys are cached; beyond that the cache is emptied.
 const REMEMBERED: usize = 10_000;
 
-/// The digest of a well-formed key. A malformed one never reaches the database.
+/// The digest of a well-formed key. The database is never asked for a malformed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PresentedKey(Digest);
 
@@ -53,10 +53,10 @@ fn checksum_of(secret: &Digest) -> String {
     text
 }
 
-/// A key that has just been made: the only moment at which its secret exists here.
+/// A key that was just made. Its secret exists on the server only now.
 pub struct NewKey {
     pub record: ApiKey,
-    /// What its owner gets, once.
+    /// The secret for its owner, shown once.
     pub secret: String,
 }
 
@@ -94,7 +94,7 @@ impl NewKey {
         Self { record, secret: format!("{PREFIX}{}{}", secret.to_hex(), checksum_of(&secret)) }
     }
 
-    /// The same key, speaking for somebody else than its kind usually does.
+    /// The same key, with another right to speak for principals than its kind has by default.
     #[must_use]
     pub fn speaking_for(mut self, speaks_for: SpeaksFor) -> Self {
         self.record.speaks_for = speaks_for;
@@ -102,7 +102,7 @@ impl NewKey {
     }
 }
 
-/// Looks keys up, and remembers for a moment what it found.
+/// Looks keys up in the database, with a short cache.
 pub struct Credentials {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -116,18 +116,18 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Credentials kept in a database.
+    /// Credentials of this database.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock, seen: Mutex::new(HashMap::new()) }
     }
 
-    /// Who presents this key.
+    /// The caller that this key identifies.
     pub async fn authenticate(&self, presented: &PresentedKey) -> Result<Caller, ServiceError> {
         if let Some(caller) = self.recall(&presented.0) {
             return Ok(caller);
         }
-        // Before the question: what changes while it is answered is not believed for longer.
+        // Taken before the query: a change made during it must not be cached longer.
         let asked = self.clock.now();
         let found = self.store.find_key(&presented.0).await?;
         let Some((key, tenant)) = found.filter(|(key, tenant)| key.revoked_at.is_none() && tenant.enabled) else {
@@ -149,7 +149,7 @@ impl Credentials {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (asked, caller) = seen.get(digest)?;
         let now = self.clock.now();
-        // A clock that was set back would let it be believed for longer: then it is asked for again.
+        // If the clock was set back, the entry would live longer, so it is looked up again.
         (*asked <= now && now < asked.plus_seconds(BELIEVED)).then(|| caller.clone())
     }
 

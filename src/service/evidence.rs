@@ -1,7 +1,7 @@
-//! Evidence reads (EQRP-like): artifacts, frames, and what has to be covered in them.
+//! Evidence reads (EQRP-like): artifacts and frames, with their redaction.
 //!
-//! Ids of messages and conversations are shown to whoever may read evidence: tying a command to them is its purpose
-//! (RFC-WF-0034 IX). What callers put into slots and fact spaces is redacted unless the reader may see it raw.
+//! A reader of evidence sees the ids of messages and conversations: linking a command to them is the purpose of
+//! evidence (RFC-WF-0034 IX). Slots and fact spaces are redacted unless the reader may see them raw.
 
 mod spaces;
 
@@ -37,23 +37,23 @@ pub struct ArtifactShown {
     pub redaction: RedactionShown,
 }
 
-/// A frame as it is shown.
+/// A frame as it is shown to a reader.
 #[derive(Debug, Clone, Serialize)]
 pub struct FrameShown {
-    /// The frame; if anything of it was covered, not in the form that was hashed.
+    /// The frame. If anything is redacted, it is not in the form that was hashed.
     pub frame: Value,
-    /// The hash as it went into the envelope.
+    /// The frame's hash in the command envelope.
     pub context_hash: String,
-    /// The salt of the hash. Only together with the frame in the form that was hashed.
+    /// The salt of the hash, only together with the frame in the form that was hashed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,
-    /// Whether something was covered: then the hash cannot be recomputed from what is shown.
+    /// Whether something is redacted, so that the hash cannot be recomputed.
     pub redacted: bool,
     pub redaction: RedactionShown,
 }
 
 impl Service {
-    /// Artifacts, oldest first. The read is recorded first, refused or not.
+    /// Artifacts, oldest first. The read is recorded before it is answered, even if it is refused.
     pub async fn evidence(&self, caller: &Caller, query: &EvidenceQuery) -> Result<EvidencePage, ServiceError> {
         let looked = Looked {
             space_id: query.space_id.clone(),
@@ -87,7 +87,7 @@ impl Service {
         Ok(ArtifactShown { artifact, redaction: shown(caller, &redactor) })
     }
 
-    /// An entry that a proof is wanted for. The read is recorded.
+    /// The entry to prove. The read is recorded.
     pub(super) async fn entry_to_prove(&self, caller: &Caller, id: &ArtifactId) -> Result<LogEntry, ServiceError> {
         let looked = looked("evidence.proof", caller);
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
@@ -96,7 +96,7 @@ impl Service {
         Unrecorded::or_not(entry.ok_or(ServiceError::NotFound("artifact")), looked).record(self, caller).await
     }
 
-    /// One frame with its hash, and with the salt where the frame is shown as it was hashed.
+    /// One frame with its hash, and with the salt if the frame is shown unredacted.
     pub async fn frame(&self, caller: &Caller, id: &ContextFrameId) -> Result<FrameShown, ServiceError> {
         let mut looked = looked("evidence.frame", caller);
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
@@ -110,7 +110,7 @@ impl Service {
         let stored = Unrecorded::or_not(stored.ok_or(ServiceError::NotFound("context frame")), looked);
         let stored = stored.record(self, caller).await?;
         if stored.frame.context_hash(&stored.salt) != stored.context_hash {
-            tracing::error!(frame = %id, "a context frame is not what was captured");
+            tracing::error!(frame = %id, "the stored context frame is not the captured one; the read failed");
             return Err(ServiceError::Internal);
         }
         let book = self.rules.now();
@@ -129,7 +129,7 @@ impl Service {
     }
 }
 
-/// Whether evidence is shown as it was written.
+/// Whether this caller sees evidence unredacted.
 pub(super) fn is_raw(caller: &Caller) -> bool {
     sees_recorded_values(caller)
 }
@@ -143,7 +143,7 @@ fn looked(operation: &str, caller: &Caller) -> Looked {
     Looked { operation: operation.to_owned(), whose: Whose::Everybodys, detail, ..Looked::default() }
 }
 
-/// A look at one record, found or not.
+/// The record of a read of one item, found or not.
 fn one(looked: Looked, id: &impl ToString, found: bool) -> Looked {
     Looked { ids: vec![id.to_string()], records: usize::from(found), ..looked }
 }
@@ -156,7 +156,7 @@ fn shown(caller: &Caller, redactor: &Redactor<'_>) -> RedactionShown {
     RedactionShown { level: level(caller), applied: redactor.applied() }
 }
 
-/// An entry as an artifact, with what this reader may not see covered inside `data`.
+/// An entry as an artifact, with `data` redacted for this reader.
 pub(super) fn covered(entry: &LogEntry, caller: &Caller, redactor: &mut Redactor<'_>) -> Value {
     let mut artifact = artifact(entry, &caller.tenant.environment);
     let of_a_space = artifact.get("space_id").is_some();
@@ -166,7 +166,7 @@ pub(super) fn covered(entry: &LogEntry, caller: &Caller, redactor: &mut Redactor
     artifact
 }
 
-/// Covers, at every depth, what callers wrote: slots, targets, reports, extensions, external names of people.
+/// Redacts callers' texts at every depth: slots, targets, reports, extensions, external names of people.
 pub(super) fn cover(value: &mut Value, redactor: &mut Redactor<'_>) {
     match value {
         Value::Object(members) => {
@@ -198,7 +198,7 @@ fn replace(
     }
 }
 
-/// Which slot the `slot` member of an event is the copy of.
+/// The slot whose copy is in the `slot` member of an event.
 fn copied_slot(members: &Map<String, Value>) -> String {
     let item = members.get("item").and_then(|item| item.get("item_id")).and_then(Value::as_str);
     let kind = item.and_then(crate::domain::id::ItemId::parse).map(|id| id.kind());
@@ -208,7 +208,7 @@ fn copied_slot(members: &Map<String, Value>) -> String {
 fn cover_slots(member: &mut Value, redactor: &mut Redactor<'_>) {
     let Value::Object(slots) = member else { return cover(member, redactor) };
     let shown = slots.iter().map(|(name, value)| {
-        // A null says that the slot was unset. A hidden one keeps its name, so that the change itself shows.
+        // A null records that the slot was unset. A hidden slot keeps its name, so that the change is visible.
         let left = if value.is_null() { Some(Value::Null) } else { redactor.slot(name, value) };
         (name.clone(), left.unwrap_or_else(|| json!({"redacted": "hide"})))
     });
@@ -230,7 +230,8 @@ fn cover_reports(member: &mut Value, redactor: &mut Redactor<'_>) {
     }
 }
 
-/// Phone numbers and the like. No pack decides on them: their last four characters are enough to tell them apart.
+/// External names such as phone numbers. Policy has no rule for them: their last four characters suffice to tell them
+/// apart.
 fn cover_aliases(member: &mut Value, redactor: &mut Redactor<'_>) {
     let aliases = member.as_array_mut().into_iter().flatten();
     for value in aliases.filter_map(|alias| alias.get_mut("value")) {

@@ -1,5 +1,5 @@
-//! Use cases: who asks, may they, and what is done. Each writing use case becomes one [`Operation`] that the
-//! committer decides under the lock; each reading one is judged against the clock as it is read.
+//! Use cases: check the caller's permission, then act. A writing use case becomes one [`Operation`] that the committer
+//! decides under the lock; a reading one judges deadlines by the time of the read.
 
 mod access;
 mod credentials;
@@ -56,29 +56,29 @@ use crate::state_layer::assembly::PackRefusal;
 use crate::state_layer::request::Refused;
 use crate::storage::{StorageError, Store, Tenant};
 
-/// Who asks, as their credential says.
+/// The caller, as its credential identifies it.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// Whose credential it is. No request can name another tenant.
+    /// The tenant of the credential. No request can name another one.
     pub tenant: Arc<Tenant>,
     pub key_id: KeyId,
     pub kind: CredentialKind,
-    /// What it may do.
+    /// The operations that it permits.
     pub scopes: BTreeSet<Scope>,
-    /// In whose name it acts.
+    /// The principal on whose behalf it acts.
     pub principal_id: Option<PrincipalId>,
-    /// Whom it may speak for when facts are read.
+    /// The principals for whom it may read facts.
     pub speaks_for: SpeaksFor,
 }
 
 impl Caller {
-    /// Refuses a caller without a scope.
+    /// Refuses a caller without this scope.
     pub fn require(&self, scope: Scope) -> Result<(), ServiceError> {
         if self.scopes.contains(&scope) { Ok(()) } else { Err(ServiceError::MissingScope(scope)) }
     }
 
-    /// Whether this one may change spaces, and who has which role, without being asked what it sees: whoever speaks for
-    /// anyone, so that a service that went away can be replaced, and administrators.
+    /// Whether this caller may change spaces and roles whatever it may see: administrators, and keys that speak for
+    /// anyone, so that an unreachable permission service can be replaced.
     #[must_use]
     pub fn gives_access(&self) -> bool {
         self.speaks_for.voice == Voice::Anyone || self.kind == CredentialKind::Admin
@@ -90,7 +90,7 @@ impl Caller {
         self.principal_id.as_ref().map_or_else(|| self.key_id.to_string(), ToString::to_string)
     }
 
-    /// A digest of something of this tenant that cannot be guessed from it.
+    /// A keyed digest of a value of this tenant, so that the value cannot be found by guessing.
     #[must_use]
     pub fn keyed(&self, purpose: Purpose, bytes: &[u8]) -> Digest {
         keyed(&self.tenant.key, purpose, bytes)
@@ -103,16 +103,16 @@ impl Caller {
     }
 }
 
-/// Why a use case did not do what was asked.
+/// Why a use case was refused or failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ServiceError {
-    /// No credential, or one that does not work (any more).
+    /// No valid credential.
     #[error("the credential is missing, unknown, revoked, or its tenant is disabled")]
     Unauthenticated,
     /// The credential lacks a scope.
     #[error("the credential lacks the scope {}", .0.as_str())]
     MissingScope(Scope),
-    /// There is no such record for this tenant.
+    /// The tenant has no such record.
     #[error("there is no such {0}")]
     NotFound(&'static str),
     #[error("{0}")]
@@ -126,52 +126,49 @@ pub enum ServiceError {
     /// The entry is not in a signed tree yet.
     #[error("the entry waits for its place in the log's next checkpoint; ask again in a second")]
     NotInLogYet,
-    /// No checkpoint is published yet: it takes more witnesses.
+    /// No checkpoint is published yet: too few witnesses have cosigned.
     #[error("no checkpoint has the cosignatures of enough witnesses yet; ask again when they have signed one")]
     NotCosignedYet,
-    /// Cosignatures are not taken in.
     #[error("{0}")]
     NotCosigned(#[from] CosignRefusal),
-    /// Something of it is under a legal hold.
-    #[error("a legal hold forbids to erase this; lift the hold first, or leave it")]
+    /// A legal hold covers some of it.
+    #[error("a legal hold forbids erasing this; lift the hold first")]
     LegalHold,
     /// An external name that several principals share.
     #[error("several principals share this external name, and are not known to be one person: name one of them")]
     SubjectAmbiguous,
-    /// The `Idempotency-Key` of an erasure tells about whom it is.
+    /// The `Idempotency-Key` of an erasure contains the person's name.
     #[error("the Idempotency-Key of an erasure must not name the person: send a random one")]
     KeyNamesSubject,
-    /// The key may not speak for the viewer that was named.
     #[error(
         "this key may not speak for that viewer: leave viewer out, or use a key that may (cscp key create --speaks-for, \
          cscp key speaks-for)"
     )]
     OtherViewer,
-    /// Nothing of the fact space may be shown to whom the key speaks for.
+    /// The principal for whom the key speaks may see nothing of the fact space.
     #[error(
-        "whom this key speaks for may see nothing of this: use a key that speaks for somebody who may (cscp key create \
-         --speaks-for, cscp key speaks-for), or ask again if a service that decides was out of reach"
+        "the principal for whom this key speaks may see nothing of this: use a key that speaks for one who may (cscp \
+         key create --speaks-for, cscp key speaks-for), or repeat the request if a permission service was unreachable"
     )]
     NotPermitted,
     /// The detail asked for is more than credential, role and policy allow.
     #[error("neither more detail nor this query is allowed for this credential, this viewer's role and this policy")]
     DetailNotAllowed,
-    /// Too much is waiting already.
     #[error("too much is waiting already; try again after the stated time")]
     Busy {
         /// When to try again, in seconds.
         retry_after_seconds: u32,
     },
-    /// What is needed was last written to later than the clock shows.
+    /// The last entry is ahead of the clock.
     #[error(
         "the clock is {seconds} s behind what was recorded here last, so no deadline can be judged and nothing was done; \
-         repeat the request when the clock has caught up, or have the operator look at the clock"
+         repeat the request when the clock has caught up, or have the operator check the clock"
     )]
     ClockBehind { seconds: u32 },
-    /// The database does not take work at the moment. Nothing was done, or it is not known; repeat the request as it is.
+    /// The database failed. Nothing was done, or the outcome is unknown; the request can be repeated as it is.
     #[error("the server cannot store anything at the moment; repeat the request as it is")]
     Unavailable,
-    /// Something that cannot be.
+    /// A bug, or a corrupt database.
     #[error("an internal inconsistency was found; it has been logged")]
     Internal,
 }
@@ -181,11 +178,17 @@ impl From<StorageError> for ServiceError {
         match error {
             StorageError::Contended | StorageError::Conflict => Self::Busy { retry_after_seconds: 1 },
             StorageError::Unavailable(reason) => {
-                tracing::warn!(storage.reason = %reason, "storage unavailable");
+                tracing::warn!(
+                    storage.reason = %reason,
+                    "the database is unavailable; the request is answered with 503"
+                );
                 Self::Unavailable
             }
             StorageError::Inconsistent { .. } | StorageError::Exists | StorageError::Schema(_) => {
-                tracing::error!(storage.error = %error, "storage inconsistent");
+                tracing::error!(
+                    storage.error = %error,
+                    "unexpected content or schema of the database; the request fails"
+                );
                 Self::Internal
             }
         }
@@ -217,7 +220,7 @@ pub struct Service {
     permissions: Arc<dyn spaces::Permissions>,
     log: Arc<Transparency>,
     clocks: Clocks,
-    /// Whose turn it is to erase.
+    /// Held while an erasure runs: one at a time.
     erasing: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -228,7 +231,7 @@ impl std::fmt::Debug for Service {
 }
 
 impl Service {
-    /// Puts the house together. `entropy` is for what is made before the lock is held: salts and request ids.
+    /// The use cases over this store. `entropy` is for values made before the lock is held: salts and request ids.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
@@ -246,7 +249,7 @@ impl Service {
         Self { store, committer, rules, policies, clock, credentials, entropy, permissions, log, clocks, erasing }
     }
 
-    /// With this transparency log instead of one that signs nothing.
+    /// With this transparency log, instead of one that signs nothing.
     #[must_use]
     pub fn with_log(self, log: Arc<Transparency>) -> Self {
         Self { log, ..self }
@@ -257,16 +260,16 @@ impl Service {
         &self.log
     }
 
-    /// Whoever replaces the rules says here which are in force.
+    /// With the status of the policies, reported by the task that replaces them.
     #[must_use]
     pub fn with_policies(self, policies: watch::Receiver<PolicyStatus>) -> Self {
         Self { policies, ..self }
     }
 
-    /// 256 bits that nobody can guess.
+    /// 256 random bits.
     #[must_use]
     pub fn fresh_secret(&self) -> Digest {
-        // A source that panicked once has no state that could be half changed.
+        // After a panic the source of randomness is still whole, so a poisoned lock is used.
         Digest::from_bytes(self.entropy.lock().unwrap_or_else(PoisonError::into_inner).bytes())
     }
 
@@ -282,13 +285,13 @@ impl Service {
         self.rules.now()
     }
 
-    /// Where the rules in force come from, and whether they are the newest.
+    /// The origin of the rules in force, and whether they are the newest.
     #[must_use]
     pub fn policies(&self) -> PolicyStatus {
         *self.policies.borrow()
     }
 
-    /// Who presents this key.
+    /// The caller that this key identifies.
     pub async fn authenticate(&self, presented: &PresentedKey) -> Result<Caller, ServiceError> {
         self.credentials.authenticate(presented).await
     }
@@ -304,7 +307,7 @@ impl Service {
         committed.accepted().map_err(|refused| ServiceError::Refused(refused.result))
     }
 
-    /// Decides an operation; what was refused says so in the result, so that a replayed refusal is still a replay.
+    /// Decides an operation. A refusal is part of the result, so that a replayed refusal is marked as a replay.
     ///
     /// Operations of one tenant are decided in the order in which this is first polled.
     pub async fn decide(
@@ -323,7 +326,7 @@ impl Service {
         Ok(committed)
     }
 
-    /// Decides an operation for whoever sits at the machine itself; no credential speaks.
+    /// Decides an operation for the operator at the command line, without a credential.
     pub async fn administer(&self, tenant: Arc<Tenant>, operation: Operation) -> Result<Answer, ServiceError> {
         let committed = self.committer.submit(Submission { tenant, operation, claim: None }).await?;
         committed.result.map_err(ServiceError::Refused)
@@ -334,25 +337,24 @@ impl Service {
         Ok(self.store.ping().await?)
     }
 
-    /// By how many seconds the clock was found behind what was recorded, where that was in the last minute.
+    /// By how many seconds the clock was found behind the last entry within the last minute.
     #[must_use]
     pub fn clock_behind(&self) -> Option<u32> {
         self.committer.clock_behind()
     }
 
-    /// How writing goes: whether this server can keep what it is told.
+    /// The health of writing: whether this server can store anything.
     #[must_use]
     pub fn write_health(&self) -> WriteHealth {
         self.committer.health()
     }
 
-    /// How long the oldest of the commits that are under way has been so.
+    /// How long the oldest commit under way has taken so far.
     #[must_use]
     pub fn oldest_commit(&self) -> Option<std::time::Duration> {
         self.committer.oldest_commit()
     }
 
-    /// How many operations wait.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.committer.queued()

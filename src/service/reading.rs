@@ -1,4 +1,4 @@
-//! Reads for handlers: contexts, items, commands, principals. Expiry is judged as they are read.
+//! Reads of contexts, items, commands and principals. Expiry is judged at the time of the read.
 
 use super::ooc::RedactionShown;
 use super::recording::{Looked, Unrecorded};
@@ -18,15 +18,15 @@ use crate::domain::time::Timestamp;
 use crate::domain::world::World;
 use crate::storage::Kin;
 
-/// A context record with what is worked out when it is read.
+/// A context record with values computed at the time of the read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextView {
     pub context: ContextRecord,
-    /// What is open in it and whose time is not over: a question to its actor, an approval asked of others, or both.
+    /// Open items before their deadline: a question to its actor, an approval asked of others, or both.
     pub open: Vec<PendingItem>,
-    /// What was covered, for callers for whom something may be.
+    /// The redaction, for callers whose view may be redacted.
     pub redaction: Option<RedactionShown>,
-    /// When it was read: `status` is as of this instant.
+    /// The time of the read, which `status` refers to.
     pub now: Timestamp,
 }
 
@@ -36,7 +36,8 @@ pub struct ItemView {
     pub item: PendingItem,
     /// Its own deadline or its context's, whichever comes first.
     pub effective_deadline: Timestamp,
-    /// Whether the identity of the one asked has changed since: the item is void, written down or not.
+    /// Whether the identity of the person asked has changed since. The item is void then, even if that is not recorded
+    /// yet.
     pub identity_changed: bool,
     /// When it was read.
     pub now: Timestamp,
@@ -59,8 +60,7 @@ impl Service {
         Unrecorded::or_nothing(found.await, asked)
     }
 
-    /// Completes a record with its open items and with what policy derives instead of storing, and covers what
-    /// this caller may not see.
+    /// Adds open items and derived slots to a record, and redacts it for this caller.
     pub(super) async fn view(&self, caller: &Caller, mut context: ContextRecord) -> Result<ContextView, ServiceError> {
         let now = self.now();
         let tenant = &caller.tenant.tenant_id;
@@ -73,7 +73,7 @@ impl Service {
         Ok(ContextView { context, open, redaction, now })
     }
 
-    /// Works out the slots that policy derives instead of storing (RFC XII).
+    /// Computes the slots that policy derives instead of storing (RFC XII).
     async fn derive_slots(
         &self,
         caller: &Caller,
@@ -98,8 +98,8 @@ impl Service {
         Ok(())
     }
 
-    /// Shows in an answer the slots that policy derives. What was decided is durable by now, so a read that fails
-    /// leaves them out instead of failing the answer.
+    /// Adds the slots that policy derives to an answer. The decision is durable, so a failed read leaves them out
+    /// instead of failing the answer.
     pub(super) async fn complete(&self, caller: &Caller, answer: &mut Answer) {
         let context = match answer {
             Answer::Context { context, .. } => Some(context),
@@ -112,7 +112,7 @@ impl Service {
             open.extend(self.store.item(&caller.tenant.tenant_id, id).await.ok().flatten());
         }
         if let Err(error) = self.derive_slots(caller, context, &open).await {
-            tracing::warn!(slots.error = %error, "derived slots are missing from an answer");
+            tracing::warn!(slots.error = %error, "derived slots could not be computed and are missing from an answer");
         }
     }
 
@@ -171,7 +171,7 @@ impl Service {
         Ok(ItemView { item, effective_deadline, identity_changed, now: self.now() })
     }
 
-    /// An approval with the people counted who gave it, as they are known now.
+    /// An approval, with the approvers counted as persons by today's registrations.
     async fn with_people_of_today(
         &self,
         caller: &Caller,
@@ -237,8 +237,8 @@ impl Service {
         Unrecorded::or_nothing(found.await, asked)
     }
 
-    /// Commands that were bound and not reported on, the one first that has waited longest: those whose owners have time
-    /// left, those that are unknown, or both.
+    /// Bound commands without a report, longest waiting first: those whose owners have time left, those whose execution
+    /// is unknown, or both.
     pub async fn unreported(
         &self,
         caller: &Caller,
@@ -259,12 +259,12 @@ impl Service {
         for command in &mut page.items {
             self.cover_command(caller, command);
         }
-        // Named by their contexts: the ids of commands are their callers' free text.
+        // The record lists contexts: command ids are callers' free text.
         let looked = Looked::at("commands.query", page.items.iter().map(|command| &command.context_id));
         Ok(Unrecorded::new(page, looked))
     }
 
-    /// Principals. What they are called elsewhere is for those who keep them.
+    /// Principals. External names are shown to callers who manage them.
     pub async fn principals(
         &self,
         caller: &Caller,
@@ -277,7 +277,8 @@ impl Service {
         for principal in &mut page.items {
             self.cover_principal(caller, principal);
         }
-        // A name elsewhere is a telephone number: it is not written down, and what was found is.
+        // The record lists the principals found, and not the external name of the query, which may be a telephone
+        // number.
         let looked = Looked::at("principals.query", page.items.iter().map(|principal| &principal.principal_id))
             .asking(query.principal_id)
             .asking(query.person_id);

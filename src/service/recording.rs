@@ -1,7 +1,7 @@
-//! The record of reads: what a use case found is given out by recording that somebody looked, and in no other way.
+//! The record of reads. The result of a read can be taken out only by recording the read.
 //!
-//! **Invariant:** a read by an operator, an auditor or an administrator is durable in the reader's own stream before it is
-//! answered. The record names what was read by its ids, never by what it says.
+//! **Invariant:** a read by an operator, an auditor or an administrator is durable in the reader's own stream before it
+//! is answered. The record contains ids of what was read, never content.
 
 use super::{Caller, Service, ServiceError};
 use crate::domain::canonical::{Purpose, canonical};
@@ -10,13 +10,13 @@ use crate::domain::id::{CommandId, ContextId, ConversationId, PackId, PrincipalI
 use crate::domain::operation::{CredentialKind, Operation, RecordRead};
 use crate::domain::scope::Scope;
 
-/// The most ids that are listed one by one; of more there is a digest over all of them.
+/// The most ids that a record lists; for more it has a digest over all of them.
 const MOST_NAMED: usize = 20;
 
-/// Whose reads of something are recorded.
+/// Whose reads are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Whose {
-    /// Those of people: programs that serve the conversation read all the time.
+    /// Reads by people. Services read all the time, and their reads are not recorded.
     #[default]
     Peoples,
     Everybodys,
@@ -31,26 +31,26 @@ impl Whose {
     }
 }
 
-/// What a read is about, for its record.
+/// The content of the record of a read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Looked {
     pub(super) operation: String,
-    /// Whose reads of it are recorded.
+    /// Whose reads of this kind are recorded.
     pub(super) whose: Whose,
     pub(super) viewer_id: Option<PrincipalId>,
-    /// How much was shown; if not said, how much this caller sees of what callers wrote.
+    /// The level of detail; by default the caller's redaction level of callers' texts.
     pub(super) detail: Option<String>,
-    /// The conversation looked at.
+    /// The conversation that was read.
     pub(super) conversation_id: Option<ConversationId>,
-    /// The context looked at.
+    /// The context that was read.
     pub(super) context_id: Option<ContextId>,
-    /// The command looked at.
+    /// The command that was read.
     pub(super) command_id: Option<CommandId>,
-    /// The fact space looked at.
+    /// The fact space that was read.
     pub(super) space_id: Option<SpaceId>,
-    /// The kept pack looked at.
+    /// The saved pack that was read.
     pub(super) pack_id: Option<PackId>,
-    /// The records that were shown, by their ids or keys.
+    /// The ids or keys of the records that were shown.
     pub(super) ids: Vec<String>,
     /// How many records were shown.
     pub(super) records: usize,
@@ -63,12 +63,12 @@ impl Looked {
         Self { operation: operation.to_owned(), records: ids.len(), ids, ..Self::default() }
     }
 
-    /// The same look where nothing was found: no record was shown.
+    /// The same read with nothing found: no record was shown.
     pub(super) fn asked(self) -> Self {
         Self { records: 0, ..self }
     }
 
-    /// With an id or a key by which the caller asked, before those of what was shown.
+    /// Adds the id or key of the request before those of the records shown.
     pub(super) fn asking<I: ToString>(mut self, id: Option<I>) -> Self {
         if let Some(id) = id.map(|id| id.to_string()).filter(|id| !self.ids.contains(id)) {
             self.ids.insert(0, id);
@@ -98,7 +98,7 @@ impl Looked {
     }
 }
 
-/// What a use case found. Nobody sees it before it is recorded that they looked.
+/// The result of a use case, which cannot be read before the read is recorded.
 #[derive(Debug)]
 #[must_use = "what was found is given out by recording the read"]
 pub struct Unrecorded<T> {
@@ -107,18 +107,18 @@ pub struct Unrecorded<T> {
 }
 
 impl<T> Unrecorded<T> {
-    /// What was found, and what its record says.
+    /// A result with the record of its read.
     pub(super) fn new(found: T, looked: Looked) -> Self {
         Self { found: Ok(found), looked }
     }
 
-    /// The same, where a look that found nothing is recorded too.
+    /// A result whose failure is recorded too.
     pub(super) fn or_not(found: Result<T, ServiceError>, looked: Looked) -> Self {
         Self { found, looked }
     }
 
-    /// What was found with its record, or the record of what was asked for where it is not there or not for this caller. Other
-    /// failures are no looks.
+    /// A result with its record; if it does not exist or is forbidden, the record of the attempt. Other failures are
+    /// not recorded.
     pub(super) fn or_nothing(found: Result<Self, ServiceError>, asked: Looked) -> Result<Self, ServiceError> {
         match found {
             Err(nothing @ (ServiceError::NotFound(_) | ServiceError::NotPermitted | ServiceError::NoPack(_))) => {
@@ -128,7 +128,7 @@ impl<T> Unrecorded<T> {
         }
     }
 
-    /// Writes down that this caller looked, and gives out what was found once that is durable.
+    /// Records the read, and returns the result once that is durable.
     pub async fn record(self, service: &Service, caller: &Caller) -> Result<T, ServiceError> {
         if self.looked.whose.counts(caller.kind) {
             service.write_read(caller, self.looked, false).await?;
@@ -144,7 +144,7 @@ impl Service {
         self.execute(caller, operation, None).await.map(drop)
     }
 
-    /// Writes down that somebody was refused, and says so.
+    /// Records a refused read, and returns the refusal.
     pub(super) async fn refuse_recorded<T>(
         &self,
         caller: &Caller,

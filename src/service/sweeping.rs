@@ -1,9 +1,9 @@
-//! The sweeper: makes due deadlines durable in time. What has served its time goes by [`super::retention`].
+//! The sweeper: records due expiries soon after their deadline. Erasing by age is done by [`super::retention`].
 //!
-//! It decides nothing. It asks which conversations have something due and submits an ordinary operation for each;
-//! the decision expires what is due under the lock, exactly as it would when the next message came. Of several servers
-//! on one database one sweeps at a time: whoever holds the lease, and when it is gone, whoever takes it over. Nothing
-//! would break if two did; it would be done twice.
+//! It decides nothing. It asks which conversations have something due and submits an ordinary operation for each; the
+//! decision expires what is due under the lock, exactly as it would when the next message came. Of several servers on
+//! one database, the holder of a lease sweeps; if it is gone, another one takes the lease. Two at once would do no harm
+//! except work twice.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,21 +13,21 @@ use crate::committer::Submission;
 use crate::domain::id::{ConversationId, TenantId};
 use crate::domain::operation::{Operation, Sweep};
 
-/// Conversations looked at in one round.
+/// Conversations per round.
 const ROUND: u32 = 500;
-/// Contexts put off in one round.
+/// Contexts postponed per round.
 const POSTPONE: u32 = 1_000;
-/// Between two rounds that found little.
+/// Pause after a round that was not full.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The lease of whoever sweeps.
+/// The name of the sweeper's lease.
 const LEASE: &str = "sweeper";
-/// How long a sweeper that is gone is waited for, in seconds. Longer than a round takes.
+/// Seconds until another server may take the lease of one that is gone. Longer than a round takes.
 const LEASE_SECONDS: u32 = 15;
-/// How long it is relied on before it is renewed: an idle server need not write every second.
+/// How often the lease is renewed: an idle server need not write every second.
 const RENEW: Duration = Duration::from_secs(5);
 
 impl Service {
-    /// One round: how many conversations had something due.
+    /// One round; returns how many conversations had something due.
     pub async fn sweep_once(&self) -> Result<usize, ServiceError> {
         let now = self.now();
         self.store.postpone(now, POSTPONE).await?;
@@ -38,12 +38,15 @@ impl Service {
         metrics::gauge!("cscp_due_conversations").set(f64::from(u32::try_from(due.len()).unwrap_or(ROUND)));
         let mut swept = 0;
         for (tenant_id, conversation_id) in due {
-            // One conversation that cannot be read must not keep the others from expiring.
+            // A conversation that cannot be read must not stop the expiry of others.
             match self.sweep(&tenant_id, conversation_id).await {
                 Ok(()) => swept += 1,
                 Err(error) => {
                     metrics::counter!("cscp_sweep_failures_total").increment(1);
-                    tracing::warn!(tenant = %tenant_id, sweep.error = %error, "a conversation could not be swept");
+                    tracing::warn!(
+                        tenant = %tenant_id, sweep.error = %error,
+                        "a conversation could not be swept; its expiries are recorded late"
+                    );
                 }
             }
         }
@@ -57,7 +60,7 @@ impl Service {
         Ok(())
     }
 
-    /// Sweeps while it holds the lease, until it is told to stop. A round that fails is tried again; expiry does not
+    /// Sweeps while it holds the lease, until the server stops. A failed round is tried again; expiry itself does not
     /// depend on it.
     pub async fn sweep_until(self, stopped: impl Future<Output = ()>) {
         let holder = self.fresh_secret().to_hex();
@@ -65,9 +68,12 @@ impl Service {
             () = self.sweep_in_turn(&holder) => {}
             () = stopped => {}
         }
-        // Whoever takes over need not wait until the lease runs out.
+        // Releases the lease, so that another server need not wait until it expires.
         if let Err(error) = self.store.release_lease(LEASE, &holder).await {
-            tracing::debug!(sweep.error = %error, "the sweeper's lease was left to run out");
+            tracing::debug!(
+                sweep.error = %error,
+                "the sweeper's lease could not be released; another server can take it when it expires"
+            );
         }
     }
 
@@ -89,21 +95,27 @@ impl Service {
             match round {
                 Ok(0) => {}
                 Ok(swept) => metrics::counter!("cscp_swept_total").increment(u64::try_from(swept).unwrap_or(0)),
-                Err(error) => tracing::warn!(sweep.error = %error, "a sweep failed and will be repeated"),
+                Err(error) => tracing::warn!(
+                    sweep.error = %error,
+                    "a sweep failed and will be repeated; expiries are recorded late meanwhile"
+                ),
             }
         }
     }
 
-    /// Whether it is this holder's turn to sweep.
+    /// Takes or renews the lease; whether this server holds it.
     pub async fn take_turn(&self, holder: &str) -> bool {
         let taken = self.store.take_lease(LEASE, holder, LEASE_SECONDS).await;
         let first = taken.unwrap_or_else(|error| {
-            tracing::warn!(sweep.error = %error, "the sweeper's lease could not be asked for");
+            tracing::warn!(
+                sweep.error = %error,
+                "the sweeper's lease could not be taken or renewed; this server does not sweep meanwhile"
+            );
             false
         });
         metrics::gauge!("cscp_sweeper").set(f64::from(u8::from(first)));
         if !first {
-            // Whoever sweeps counts them.
+            // The lease holder reports the number.
             metrics::gauge!("cscp_due_conversations").set(0.0);
         }
         first

@@ -1,8 +1,8 @@
-//! Erasing: rows and payloads go, and the entry that says so comes, in one transaction under the locks of all streams
-//! concerned.
+//! Erasing: rows and payloads are deleted, and the entry about it is written, in one transaction under the locks of all
+//! streams concerned.
 //!
-//! Whoever erases begins a [`Disposing`] with the streams it will touch, asks what is held, erases, records what went and
-//! commits. Payloads that go without an entry that says so are found missing by verification.
+//! A caller begins a [`Disposing`] with the streams to change, asks for holds, erases, records what was erased and
+//! commits. Verification reports a payload that is missing without such an entry.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,51 +24,51 @@ use crate::domain::policy::PolicyRef;
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::{StreamHead, append};
 
-/// How many rows of each kind went: `payloads`, `contexts`, `items`, `prompts`, `commands`, `attempts`, `frames`, `conversations`,
-/// `messages`, `claims`, `principals`, `aliases`, `roles`, `space_records`, `tombstones`, `streams`.
+/// Numbers of erased rows by kind: `payloads`, `contexts`, `items`, `prompts`, `commands`, `attempts`, `frames`,
+/// `conversations`, `messages`, `claims`, `principals`, `aliases`, `roles`, `space_records`, `tombstones`, `streams`.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-/// Counts as evidence and receipts have them; what did not occur is left out.
+/// Counts in the form of evidence and receipts, without zeros.
 #[must_use]
 pub fn count_kinds(counts: &Counts) -> BTreeMap<String, u64> {
     counts.iter().filter(|(_, count)| **count > 0).map(|(kind, count)| ((*kind).to_owned(), *count)).collect()
 }
 
-/// What goes, by name. What is not there any more is passed over.
+/// What to erase, by id. Ids that no longer exist are ignored.
 #[derive(Debug, Clone, Default)]
 pub struct Disposal {
-    /// Entries whose payloads go, with their salts and what they are searched by. Headers and hashes stay.
+    /// Entries whose payloads are erased, with their salts and index columns. Headers and hashes stay.
     pub payloads: Vec<ErasedRange>,
     pub contexts: Vec<ContextId>,
     /// Pending items, with their prompts and nonces.
     pub items: Vec<ItemId>,
-    /// Commands, with their attempts. Their names stay as keyed digests.
+    /// Commands, with their attempts. Keyed digests of their names stay.
     pub commands: Vec<CommandId>,
-    /// Frames. The payload of the entry that captured a frame has to go with it: an entry whose frame is gone does not
-    /// verify.
+    /// Frames. The payload of the entry that captured a frame has to be erased with it: an entry without its frame does
+    /// not verify.
     pub frames: Vec<ContextFrameId>,
-    /// What conversations remember beyond their contexts and items.
+    /// The state of conversations besides their contexts and items.
     pub conversations: Vec<ConversationId>,
-    /// Messages that go without a trace.
+    /// Messages that are deleted completely.
     pub messages: Vec<Digest>,
-    /// Messages of which only the dedupe key stays, until when.
+    /// Messages whose dedupe key is kept, until this time.
     pub tombstones: Vec<(Digest, Timestamp)>,
     pub claims: Vec<Digest>,
     /// Principals, with their aliases and roles.
     pub principals: Vec<PrincipalId>,
-    /// Fact spaces with everything in them, the answers that are kept of them, and packs that took their facts in.
+    /// Fact spaces with everything in them, the stored answers about them, and packs that contain their facts.
     pub spaces: Vec<SpaceId>,
-    /// Records of fact spaces: kind and id.
     pub space_records: Vec<(SpaceId, SpaceRowKind, String)>,
-    /// Streams whose name goes. The chain stays, and cannot be continued: who comes back begins a new one.
+    /// Streams whose name is erased. The chain stays and cannot be continued: if the same name is used again, a new
+    /// chain begins.
     pub streams: Vec<StreamId>,
 }
 
 impl Disposal {
-    /// Rows that are named by one text or digest, with the word for their kind.
+    /// Rows that are addressed by one text or digest, with the name under which their deletion is counted.
     pub(in crate::storage) fn named(&self) -> [(&'static str, Vec<&str>); 8] {
         [
-            // Prompts are found by their items and attempts by their commands, so they go first.
+            // Prompts are found by their items and attempts by their commands, so they are deleted first.
             ("prompts", self.items.iter().map(ItemId::as_str).collect()),
             ("attempts", self.commands.iter().map(CommandId::as_str).collect()),
             ("contexts", self.contexts.iter().map(ContextId::as_str).collect()),
@@ -81,7 +81,7 @@ impl Disposal {
     }
 }
 
-/// The names that stay of a command that goes.
+/// The digests that stay of a deleted command's names.
 pub(in crate::storage) fn spent_names(
     tenant_key: &Digest,
     command_id: String,
@@ -94,7 +94,7 @@ pub(in crate::storage) fn spent_names(
     Ok(names(tenant_key, &command_id, &idempotency_key))
 }
 
-/// A message as it is stored: as it was kept, or what is left of it.
+/// A stored message: complete, or the tombstone of an erased one.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(in crate::storage) enum StoredMessage {
@@ -102,7 +102,7 @@ pub(in crate::storage) enum StoredMessage {
     Kept(Box<MessageRecord>),
 }
 
-/// What a tenant must not erase.
+/// The holds of a tenant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HoldSet {
     pub(in crate::storage) principals: BTreeSet<String>,
@@ -110,27 +110,26 @@ pub struct HoldSet {
 }
 
 impl HoldSet {
-    /// Whether nothing is held.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.principals.is_empty() && self.conversations.is_empty()
     }
 
-    /// Whether everything about this principal is held.
+    /// Whether this principal is under a hold.
     #[must_use]
     pub fn holds_principal(&self, id: &PrincipalId) -> bool {
         self.principals.contains(id.as_str())
     }
 
-    /// Whether this conversation is held: itself, or because a principal that is held has acted in it or gives it its
+    /// Whether this conversation is under a hold: itself, or because a principal under a hold has acted in it or is its
     /// name.
     #[must_use]
     pub fn holds_conversation(&self, id: &ConversationId) -> bool {
         self.conversations.contains(id.as_str()) || self.principals.contains(id.as_str())
     }
 
-    /// Whether what is recorded in this stream is held. A fact space is held as its owner is, which the stream does not
-    /// tell; the disposal stream is never erased.
+    /// Whether this stream is under a hold. A fact space is held with its owner, which the stream does not name; the
+    /// disposal stream is never erased.
     #[must_use]
     pub fn holds_stream(&self, stream: &StreamKey) -> bool {
         match stream {
@@ -143,7 +142,7 @@ impl HoldSet {
     }
 }
 
-/// What a database tells whoever erases, or verifies what was erased. Nothing that was read here decides anything.
+/// Reads for erasing and for verifying erasures. They are made without locks, so no decision may rest on them.
 #[async_trait]
 pub trait DisposalStore: Send + Sync {
     /// The head of the tenant's disposal stream; none before its first entry.
@@ -155,15 +154,15 @@ pub trait DisposalStore: Send + Sync {
     /// What must not be erased.
     async fn held(&self, tenant_id: &TenantId) -> Result<HoldSet, StorageError>;
 
-    /// The names of streams that still have one, with their heads.
+    /// The streams that have a name, with their heads.
     async fn named_streams(
         &self,
         tenant_id: &TenantId,
         ids: &[StreamId],
     ) -> Result<Vec<(StreamKey, StreamHead)>, StorageError>;
 
-    /// Leaves nothing of what was erased in the database's own files, as far as it is this program's to do: on SQLite the
-    /// write-ahead log is folded in and cut off. PostgreSQL needs its owner's maintenance, see docs/PRIVACY.md.
+    /// Removes erased data from the database's own files, as far as this program can: on SQLite the write-ahead log is
+    /// folded in and truncated. PostgreSQL needs its owner's maintenance, see docs/PRIVACY.md.
     async fn scour(&self) -> Result<(), StorageError>;
 }
 
@@ -196,7 +195,7 @@ impl Disposing {
         Self::begin_with(store, tenant, streams, Vec::new()).await
     }
 
-    /// The same, with rows that are named loaded under the locks: see [`Self::rows`].
+    /// The same, loading rows under the locks: see [`Self::rows`].
     pub async fn begin_with(
         store: &dyn Store,
         tenant: &Tenant,
@@ -215,14 +214,14 @@ impl Disposing {
         }
         let heads: BTreeMap<_, _> = loaded.heads.into_iter().map(|(_, key, head)| (key, head)).collect();
         let rows = loaded.rows.into_iter().map(|(_, row)| row).collect();
-        // The clock of a stream never runs backwards, and an entry explains nothing that was written after it.
+        // The time never goes back in a stream, and an entry does not explain payloads written after it.
         let last = heads.values().filter_map(|head| head.at).max();
         let now = transaction.now().await?;
         let now = last.map_or(now, |last| last.max(now));
         Ok(Self { transaction, tenant: tenant.clone(), locked, heads, rows, now, writes: Writes::default() })
     }
 
-    /// The present, under the locks.
+    /// The present, read under the locks.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.now
@@ -238,41 +237,41 @@ impl Disposing {
         self.heads.get(stream)
     }
 
-    /// What came along with the locked conversations: what is open there, and what was asked last.
+    /// The rows loaded with the locked conversations: open contexts and items, and the last question.
     #[must_use]
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// What must not be erased. No hold comes or goes before this transaction ends.
+    /// The holds in force. None is placed or lifted before this transaction ends.
     pub async fn held(&mut self) -> Result<HoldSet, StorageError> {
         self.transaction.held(&self.tenant.tenant_id).await
     }
 
-    /// For what else has to be read or done under the locks.
+    /// The transaction, for other reads and writes under the locks.
     pub fn transaction(&mut self) -> &mut dyn Transaction {
         self.transaction.as_mut()
     }
 
-    /// Erases; says how many rows of each kind were there. What is to be recorded is up to the caller.
+    /// Erases and returns how many rows of each kind existed. The caller records it.
     pub async fn erase(&mut self, disposal: &Disposal) -> Result<Counts, StorageError> {
         self.transaction.dispose(&self.tenant, disposal).await
     }
 
-    /// Writes a row that is erased here anew, without a name, when this is committed; with it what leads to it. It stays
-    /// away if another row has what stands in the place of the name.
+    /// Writes a row that is erased here again at the commit, without the name, together with the rows that lead to it.
+    /// It is left out if another row already has the replaced name.
     pub fn rewrite(&mut self, row: Row) {
         let leading = rows::leading_to(&row);
         let rows = std::iter::once(row).chain(leading).map(|row| (self.tenant.tenant_id.clone(), row));
         self.writes.rewritten.extend(rows);
     }
 
-    /// Writes rows in another form when this is committed.
+    /// The rows to write at the commit.
     pub fn writes(&mut self) -> &mut Writes {
         &mut self.writes
     }
 
-    /// Appends to the tenant's disposal stream; says which entry it is and what its hash is.
+    /// Appends to the tenant's disposal stream; returns the entry's id and hash.
     pub fn record(
         &mut self,
         event: DisposalEvent,
@@ -292,12 +291,12 @@ impl Disposing {
         written
     }
 
-    /// Writes and commits. After an error nobody knows whether it did: erasing again does no harm.
+    /// Writes and commits. After an error the outcome is unknown: erasing again does no harm.
     pub async fn commit(mut self) -> Result<(), StorageError> {
         if let Some(head) = self.heads.get(&StreamKey::Disposal).filter(|_| !self.writes.entries.is_empty()) {
             self.writes.heads.push((self.tenant.tenant_id.clone(), StreamKey::Disposal, head.clone()));
         }
-        // A lock on a name that nothing is recorded under must not leave the name behind.
+        // Removes stream names that were created only to be locked.
         let unused: Vec<StreamKey> = self.locked.iter().filter(|key| !self.heads.contains_key(*key)).cloned().collect();
         self.transaction.forget_names(&self.tenant.tenant_id, &unused).await?;
         self.transaction.write(&self.writes).await?;

@@ -1,26 +1,26 @@
-//! What can go wrong with a database, as far as callers can do something about it.
+//! Errors of a database, grouped by what a caller can do about them.
 
-/// Why the database did not do what was asked. The text is for operators and carries no data.
+/// Why the database failed. The text is for operators and contains no data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StorageError {
-    /// It does not answer, is full, or is busy: try again later.
+    /// It does not answer, is full, or is busy: repeat the call later.
     #[error("the database is unavailable: {0}")]
     Unavailable(String),
-    /// Another process holds what is needed, and did so for too long: nothing was written; repeat it.
+    /// Another process held a lock for too long: nothing was written; repeat the call.
     #[error("another process holds the lock")]
     Contended,
-    /// Another process wrote the same row first, or went on when the database broke a deadlock: nothing was written;
-    /// repeat it, and what the other one wrote will be seen.
+    /// Another process wrote the same row first, or won a deadlock: nothing was written; repeat the call to see what
+    /// the other one wrote.
     #[error("another process wrote the same row first")]
     Conflict,
-    /// A row cannot be what it says: the database was changed by other hands or by another version.
+    /// A row has a value that this program never writes: another program or another version changed the database.
     #[error("inconsistent {table} row: {what}")]
     Inconsistent {
         table: &'static str,
-        /// What is impossible about it.
+        /// What is wrong with it.
         what: String,
     },
-    /// What should be created exists.
+    /// A row with this id exists.
     #[error("it exists already")]
     Exists,
     /// The schema is not the one this version needs.

@@ -1,4 +1,4 @@
-//! The highest timeline that was seen of each PostgreSQL system: a folder with one small file for each.
+//! The highest timeline seen of each PostgreSQL system: a folder with one small file for each.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::files::{create_private, replace};
 use crate::storage::Timelines;
 
-/// A folder that no restored database brings back.
+/// A folder outside the database, so that restoring a backup does not change it.
 #[derive(Debug)]
 pub struct FileTimelines {
     folder: PathBuf,
@@ -21,7 +21,7 @@ impl FileTimelines {
     }
 
     fn file(&self, system: &str) -> Result<PathBuf, String> {
-        // A number of 64 bits; it becomes the name of a file.
+        // A 64-bit number, used as a file name.
         let number = !system.is_empty() && system.bytes().all(|byte| byte.is_ascii_digit());
         number.then(|| self.folder.join(system)).ok_or_else(|| "the system's identifier is no number".to_owned())
     }
@@ -40,7 +40,7 @@ impl Timelines for FileTimelines {
     fn raise(&self, system: &str, timeline: i64) -> Result<(), String> {
         let file = self.file(system)?;
         let failed = |error: std::io::Error| format!("{}: {error}", file.display());
-        // Held until the file is closed, by whichever process has it.
+        // Locked until the file is closed, across processes.
         let lock = File::create(self.folder.join("lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         if self.highest(system).is_ok_and(|highest| highest >= timeline) {

@@ -1,17 +1,17 @@
-//! Whoever may be the same person as somebody: found step by step, by what they have in common.
+//! Finds all principals that may be the same person, step by step, by what they have in common.
 //!
-//! A person may be several principals that have nothing in common but a third one of theirs. So what those who were found
-//! are known by is asked for as well, until nobody new is found.
+//! Two principals of one person may have nothing in common except a third principal. So the keys of everybody found are
+//! searched as well, until nobody new is found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::id::PrincipalId;
 use crate::domain::principal::{PersonKey, Principal};
 
-/// The most principals that are looked at to tell people apart. One external name of so many tells nobody apart.
+/// The most principals that are searched. A name that so many share tells no persons apart.
 pub const MAX_KIN: u32 = 256;
 
-/// A search in progress.
+/// A running search.
 #[derive(Debug, Default)]
 pub struct Kin {
     asked: BTreeSet<PersonKey>,
@@ -21,19 +21,19 @@ pub struct Kin {
 }
 
 impl Kin {
-    /// Begins with somebody, registered or not.
+    /// Starts with a principal, registered or not.
     pub fn begin(&mut self, id: &PrincipalId) {
         self.next.insert(PersonKey::of(id.as_str()));
     }
 
-    /// What is to be asked for next; nothing when everybody was found.
+    /// The next keys to search for; empty when everybody is found.
     pub fn next_keys(&mut self) -> Vec<PersonKey> {
         let next: Vec<PersonKey> = std::mem::take(&mut self.next).difference(&self.asked).cloned().collect();
         self.asked.extend(next.iter().cloned());
         if self.too_many { Vec::new() } else { next }
     }
 
-    /// Takes in who was found, at most one more than [`MAX_KIN`] at a time.
+    /// Adds the principals found, at most one more than [`MAX_KIN`] at a time.
     pub fn take(&mut self, found: Vec<Principal>) {
         for principal in found {
             if !self.found.contains_key(&principal.principal_id) {
@@ -44,7 +44,7 @@ impl Kin {
         self.too_many |= u32::try_from(self.found.len()).is_ok_and(|count| count > MAX_KIN);
     }
 
-    /// Everybody, and whether there are too many to be sure.
+    /// Everybody found, and whether there are too many to be sure.
     #[must_use]
     pub fn end(self) -> (Vec<Principal>, bool) {
         (self.found.into_values().collect(), self.too_many)

@@ -1,6 +1,6 @@
-//! Current state as it is stored, row by row: what a replay of the log compares its own projections with.
+//! Stored state, row by row, for the comparison with a replay of the log.
 //!
-//! Nothing here is typed by the domain: a row that a foreign hand has changed must be read as it stands, not refused.
+//! Rows are read without the domain's types, so that tampered rows can be reported instead of being refused.
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::world::Conversation;
 use crate::evidence::entry::StreamHead;
 
-/// A table of current state that follows from the log.
+/// A table whose rows follow from the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LiveTable {
     Conversations,
@@ -69,28 +69,27 @@ impl LiveTable {
         ALL.into_iter().find(|table| table.as_str() == name)
     }
 
-    /// Whether this server mints the ids of its rows. Others come from callers, who may have put a name or a number into
-    /// them.
+    /// Whether this server makes the ids of its rows. Other ids come from callers and may contain a name or a number.
     #[must_use]
     pub fn mints_ids(self) -> bool {
         matches!(self, Self::Contexts | Self::Items | Self::Frames | Self::Messages)
     }
 }
 
-/// A row, as it is stored or as it should be.
+/// A row as it is stored, or as it should be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveRow {
     pub table: LiveTable,
     /// Its key after the tenant; in `space_records` the kind, a slash and the record's own id.
     pub id: String,
-    /// The columns beside the body, by name. A list in them is sorted.
+    /// The columns besides the body, by name. Lists are sorted.
     pub columns: Value,
-    /// The body; null in a table without one, a string if what is stored is no JSON.
+    /// The body; null in a table without one, a string if it is not valid JSON.
     pub body: Value,
 }
 
 impl LiveRow {
-    /// A row as a database tells it.
+    /// A row as read from a database.
     pub(super) fn read(table: LiveTable, id: String, columns: &str, body: Option<&str>) -> Self {
         let parsed = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
         let mut columns: Value = parsed(columns);
@@ -103,12 +102,12 @@ impl LiveRow {
     }
 
     fn expected(table: LiveTable, id: impl Into<String>, columns: Value, body: &impl serde::Serialize) -> Self {
-        // Every stored type writes as JSON; a body that did not would differ from whatever is stored.
+        // Serialization cannot fail; an empty body would be reported as different.
         let body = serde_json::to_value(body).unwrap_or_default();
         Self { table, id: id.into(), columns, body }
     }
 
-    /// The row that a record of the domain is stored as.
+    /// The stored form of a domain record.
     #[must_use]
     pub fn of(row: &Row) -> Self {
         match row {
@@ -180,12 +179,12 @@ impl LiveRow {
         }
     }
 
-    /// A row that says which other row a name leads to.
+    /// A row that maps a name to another row.
     fn leading(table: LiveTable, id: &str, column: &str, to: &str) -> Self {
         Self::expected(table, id, serde_json::json!({column: to}), &Value::Null)
     }
 
-    /// The row that a record of a fact space is stored as.
+    /// The stored form of a fact space's record.
     #[must_use]
     pub fn of_record(row: &SpaceRow) -> Self {
         let (label, key) = row.names();
@@ -206,7 +205,7 @@ fn last_item(conversation: &Conversation) -> Option<&str> {
     }
 }
 
-/// The word by which an item's state is searched.
+/// The word for an item's state in its search column.
 fn state_word(state: &ItemState) -> &'static str {
     match state {
         ItemState::Open => "open",
@@ -219,7 +218,7 @@ fn state_word(state: &ItemState) -> &'static str {
     }
 }
 
-/// A set as its table has it: each once, in the order that [`LiveRow::read`] gives lists.
+/// A set in its stored form: without duplicates, in the order of [`LiveRow::read`].
 fn sorted(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut words: Vec<String> = words.collect();
     words.sort_by_cached_key(|word| Value::from(word.as_str()).to_string());
@@ -230,13 +229,13 @@ fn sorted(words: impl Iterator<Item = String>) -> Vec<String> {
 /// An entry that may have made a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Maker {
-    /// Which of the places asked for it answers, counted from 0.
+    /// The index of the place that was asked for.
     pub place: usize,
-    /// Its payload; none if that was erased.
+    /// Its payload; none if it is erased.
     pub payload: Option<String>,
 }
 
-/// What a replay reads beside the entries: rows as they stand, and which stream they belong to.
+/// Reads for a replay, besides entries: stored rows, and the streams that they belong to.
 #[async_trait]
 pub trait LiveStore: Send + Sync {
     /// The streams of a tenant after `after` that have entries, by stream id.
@@ -246,7 +245,7 @@ pub trait LiveStore: Send + Sync {
         after: Option<&StreamId>,
         limit: u32,
     ) -> Result<Vec<(StreamKey, StreamHead)>, StorageError>;
-    /// How many entries a tenant's streams claim to have.
+    /// The number of entries of a tenant's streams, by their heads.
     async fn entry_count(&self, tenant_id: &TenantId) -> Result<u64, StorageError>;
     /// Rows by their ids, in no particular order. For any table but `space_records`.
     async fn live_rows(
@@ -271,8 +270,8 @@ pub trait LiveStore: Send + Sync {
         after: (&str, &str),
         limit: u32,
     ) -> Result<Vec<LiveRow>, StorageError>;
-    /// Rows that belong to no stream with entries: conversations, principals and fact spaces that the log does not know,
-    /// and names and roles of nobody. A table and an id each.
+    /// Rows without a stream that has entries: conversations, principals and fact spaces that are not in the log, and
+    /// names and roles without a principal. Each as a table and an id.
     async fn strays(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<(LiveTable, String)>, StorageError>;
     /// The entries of these types in the stream of each conversation at exactly this time.
     async fn makers(

@@ -1,4 +1,4 @@
-//! Reading the log by the places of its entries in the tree: what bundles are made of.
+//! Reads the log in the order of the tree, for bundles and verification.
 
 use async_trait::async_trait;
 
@@ -9,35 +9,35 @@ use crate::domain::id::{CommandId, ContextId, ConversationId, CorrelationId, Spa
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::{Header, LogEntry};
 
-/// The log as the tree has it.
+/// The log in the order of the tree.
 #[async_trait]
 pub trait LoggedStore: Send + Sync {
     /// The id of a stream; none if it has no entries.
     async fn stream_of(&self, tenant_id: &TenantId, key: &StreamKey) -> Result<Option<StreamId>, StorageError>;
-    /// The entries of so many leaves from one on, in the order of leaves. A leaf whose entry is gone is left out.
+    /// The entries of up to `limit` leaves from `from` on, in order. A leaf whose entry is missing is left out.
     async fn logged(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<(u64, LogEntry)>, StorageError>;
-    /// Which leaves entries are, in the order asked for; none for one that waits.
+    /// The leaf indices of entries, in the order asked for; none for a waiting entry.
     async fn places(&self, tenant_id: &TenantId, entries: &[(StreamId, u64)])
     -> Result<Vec<Option<u64>>, StorageError>;
-    /// Where a stream ends in the tree of this size; none if none of its entries is in that tree.
+    /// The end of a stream in the tree of this size; none if none of its entries is in that tree.
     async fn end_in_tree(
         &self,
         tenant_id: &TenantId,
         stream_id: &StreamId,
         size: u64,
     ) -> Result<Option<StreamEnd>, StorageError>;
-    /// What the payloads of entries are filed under, in the order asked for; none for one that is gone.
+    /// The index columns of payloads, in the order asked for; none for a missing one.
     async fn filed(
         &self,
         tenant_id: &TenantId,
         entries: &[(StreamId, u64)],
     ) -> Result<Vec<Option<Filed<String>>>, StorageError>;
-    /// What streams are called, in no particular order: as it is stored, whether it can be read or not.
+    /// The names of streams as they are stored, valid or not, in no particular order.
     async fn names(&self, tenant_id: &TenantId, ids: &[StreamId]) -> Result<Vec<StreamName>, StorageError>;
 }
 
-/// What a payload is filed under: the columns beside it, by which queries and exports select and erasures find it. When
-/// the payload is erased, they go with it.
+/// The index columns of a payload, by which queries and exports select it and erasures find it. They are erased with
+/// the payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filed<T> {
     pub at: Timestamp,
@@ -47,12 +47,12 @@ pub struct Filed<T> {
     /// The caller's correlation id.
     pub correlation_id: Option<T>,
     pub space_id: Option<T>,
-    /// The fact, or the reading that one was made of.
+    /// The fact, or the reading from which it was made.
     pub fact_uid: Option<T>,
 }
 
 impl<'a> Filed<&'a str> {
-    /// What an entry's payload has to be filed under. The rows are written by this, and verified by this.
+    /// The index columns for an entry's payload. Both writing and verification use this.
     #[must_use]
     pub fn of(header: &Header, about: &'a About) -> Self {
         Self {
@@ -82,7 +82,6 @@ impl Filed<String> {
     }
 }
 
-/// What a stream is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamName {
     pub stream_id: StreamId,
@@ -92,16 +91,16 @@ pub struct StreamName {
     pub key: String,
 }
 
-/// The last entry of a stream that a tree holds.
+/// The last entry of a stream in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamEnd {
-    /// Its place in the stream.
+    /// Its sequence number in the stream.
     pub seq: u64,
-    /// Its hash; none if the entry itself is gone from the database though the tree has its leaf.
+    /// Its hash; none if the entry is missing from the database although the tree has its leaf.
     pub entry_hash: Option<Digest>,
 }
 
-/// Puts what was found of entries into the order in which it was asked for.
+/// Sorts the results for entries into the order in which they were asked for.
 pub(super) fn in_order<T>(
     entries: &[(StreamId, u64)],
     found: impl IntoIterator<Item = (String, u64, T)>,

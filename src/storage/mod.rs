@@ -1,7 +1,7 @@
-//! The storage port: what the rest of the house may ask of a database, and nothing about which one it is.
+//! The storage port: what the rest of the program needs from a database, independent of which one it is.
 //!
-//! Writing goes through `committer::Committer`: it opens a [`Transaction`], which locks and loads, reads the clock
-//! and writes once. Reading goes through [`Store`]; nothing that was read there decides anything.
+//! Writing goes through `committer::Committer`: it opens a [`Transaction`], which locks and loads, reads the clock and
+//! writes once. Reading goes through [`Store`], without locks, so no decision may rest on it.
 
 mod alive;
 mod disposal;
@@ -65,7 +65,7 @@ use crate::state_layer::query::FactQuery;
 /// A lease that ends later than this many times its length from now was taken by a clock that was ahead.
 const LEASES_AHEAD: u32 = 2;
 
-/// A database. Object-safe, so that the house is built once for all of them.
+/// A database. Object-safe, so that the program is compiled once for all of them.
 #[async_trait]
 pub trait Store:
     TreeStore
@@ -81,7 +81,7 @@ pub trait Store:
     /// Opens a transaction that will lock, load and write.
     async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError>;
 
-    /// How many writers may work at once.
+    /// How many writers may work in parallel.
     fn writers(&self) -> usize {
         1
     }
@@ -94,7 +94,7 @@ pub trait Store:
     /// Whether the database answers.
     async fn ping(&self) -> Result<(), StorageError>;
 
-    /// Stops taking work and closes connections; what was committed is durable.
+    /// Stops taking work and closes connections; everything committed is durable.
     async fn close(&self);
 
     // Tenants and credentials.
@@ -113,7 +113,7 @@ pub trait Store:
     async fn keys(&self, tenant_id: &TenantId) -> Result<Vec<ApiKey>, StorageError>;
     /// Revokes a key; `false` if there is none.
     async fn revoke_key(&self, tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> Result<bool, StorageError>;
-    /// Says anew whom a key may speak for; `false` if there is none.
+    /// Replaces whom a key may speak for; `false` if there is no such key.
     async fn set_key_voice(
         &self,
         tenant_id: &TenantId,
@@ -125,8 +125,8 @@ pub trait Store:
 
     // Policies for every server on this database.
 
-    /// Publishes a set as the next version, or, without one, goes back to the packs that the program brings along.
-    /// Says which version it is; of two at once each gets its own.
+    /// Publishes a set as the next version; without a set, the version returns to the built-in packs. Returns the
+    /// version; concurrent calls get different ones.
     async fn publish_policies(
         &self,
         set: Option<&PolicySet>,
@@ -137,10 +137,10 @@ pub trait Store:
     async fn policies_version(&self) -> Result<u64, StorageError>;
     /// Up to `limit` versions before `before`, newest first.
     async fn policy_versions(&self, before: Option<u64>, limit: u32) -> Result<Vec<PolicyVersion>, StorageError>;
-    /// The set of a version that exists; none if that version went back to the packs that the program brings along.
+    /// The set of an existing version; none if that version returned to the built-in packs.
     async fn policy_set(&self, version: u64) -> Result<Option<PolicySet>, StorageError>;
 
-    // Reads. None of them decides anything; expiry is judged by the caller against its clock.
+    // Reads, without locks: no decision may rest on them. The caller judges expiry by its clock.
 
     async fn context(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<ContextRecord>, StorageError>;
     /// Context records, newest first.
@@ -150,13 +150,13 @@ pub trait Store:
     async fn items_of(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Vec<PendingItem>, StorageError>;
     async fn approvals(&self, tenant_id: &TenantId, query: &ApprovalQuery) -> Result<Page<PendingItem>, StorageError>;
     async fn command(&self, tenant_id: &TenantId, id: &CommandId) -> Result<Option<CommandRecord>, StorageError>;
-    /// Commands that were bound and not reported on, the one first that has waited longest.
+    /// Bound commands without a report, longest waiting first.
     async fn unreported(
         &self,
         tenant_id: &TenantId,
         query: &UnreportedQuery,
     ) -> Result<Page<CommandRecord>, StorageError>;
-    /// The command of a context that was reported on or bound last.
+    /// The command of a context with the latest report or binding.
     async fn last_command(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<CommandRecord>, StorageError>;
     /// Messages by their dedupe keys, in no particular order.
     async fn messages(&self, tenant_id: &TenantId, keys: &[Digest]) -> Result<Vec<MessageRecord>, StorageError>;
@@ -171,7 +171,7 @@ pub trait Store:
 
     // Fact spaces.
 
-    /// What of some fact spaces is asked for, as it stands.
+    /// The wanted rows of fact spaces, as they are now.
     async fn spaces(&self, wants: &[SpaceWant]) -> Result<Vec<(SpaceId, SpaceRow)>, StorageError>;
     /// Facts of a space, newest first.
     async fn facts(
@@ -182,7 +182,7 @@ pub trait Store:
     ) -> Result<Page<Fact>, StorageError>;
     /// A saved context pack.
     async fn saved_pack(&self, tenant_id: &TenantId, id: &PackId) -> Result<Option<SavedPack>, StorageError>;
-    /// What a request with this keyed digest of an `Idempotency-Key` was answered, expired answers included.
+    /// The stored answer for this keyed digest of an `Idempotency-Key`, even if it has expired.
     async fn claim(&self, tenant_id: &TenantId, key: &Digest) -> Result<Option<StoredClaim>, StorageError>;
 
     // Verification and upkeep.
@@ -202,15 +202,14 @@ pub trait Store:
         after: u64,
         limit: u32,
     ) -> Result<Vec<LogEntry>, StorageError>;
-    /// Conversations in which something is due at `now`: a deadline, or a question put to an identity that changed.
+    /// Conversations with something due at `now`: a deadline, or a question to a principal whose identity changed.
     async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<(TenantId, ConversationId)>, StorageError>;
-    /// Makes up to `limit` contexts whose time was extended come up for the sweeper later; says how many.
+    /// Corrects the sweeper's index for up to `limit` contexts whose time was extended; returns how many.
     async fn postpone(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
-    /// Forgets by which `Idempotency-Key` erasures were asked for that ended a day ago or earlier: up to `limit` of them;
-    /// says how many.
+    /// Deletes the `Idempotency-Key` digests of up to `limit` erasures that ended at least a day ago; returns how many.
     async fn forget_erasure_keys(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
-    /// Takes or renews a lease for so many seconds of the database's clock; `false` if somebody else holds it.
+    /// Takes or renews a lease for so many seconds of the database's clock; `false` if another holder has it.
     async fn take_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, StorageError>;
-    /// Gives a lease back, if this holder has it.
+    /// Releases a lease, if this holder has it.
     async fn release_lease(&self, name: &str, holder: &str) -> Result<(), StorageError>;
 }

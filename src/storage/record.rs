@@ -1,4 +1,4 @@
-//! Records that are not the domain's: tenants, credentials, idempotency rows, published policies.
+//! Records outside the domain: tenants, credentials, idempotency rows, published policies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,15 +19,14 @@ use crate::storage::StorageError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenant {
     pub tenant_id: TenantId,
-    /// Where it runs: `production`, `staging`, …; policy selects by it and evidence carries it.
+    /// `production`, `staging`, …; policy selects by it and evidence contains it.
     pub environment: String,
-    /// The pack it is attached to, if not left to selectors.
+    /// The pack assigned to it; if none, selectors choose.
     pub policy_pack: Option<String>,
-    /// Key of its dedupe rows and stored digests.
+    /// The key of its dedupe rows and stored digests.
     pub key: Digest,
     /// Whether its credentials work.
     pub enabled: bool,
-    /// When it was created.
     pub created_at: Timestamp,
 }
 
@@ -43,30 +42,27 @@ impl Tenant {
     }
 }
 
-/// An API key. Only its digest is kept: 256 random bits need no salt and no slow hash (ASVS 6.5.2).
+/// An API key. Only its digest is stored: 256 random bits need no salt and no slow hash (ASVS 6.5.2).
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey {
     pub key_id: KeyId,
     pub tenant_id: TenantId,
     /// Digest of the secret.
     pub digest: Digest,
-    /// Which kind of credential it is.
     pub kind: CredentialKind,
-    /// What it may do.
+    /// The operations that it permits.
     pub scopes: BTreeSet<Scope>,
-    /// In whose name it acts, for operators, auditors and approvers.
+    /// The principal on whose behalf it acts, for operators, auditors and approvers.
     pub principal_id: Option<PrincipalId>,
-    /// Whom it may speak for when facts are read.
+    /// The principals for whom it may read facts.
     pub speaks_for: SpeaksFor,
-    /// What its owner calls it.
+    /// Its owner's name for it.
     pub label: String,
-    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// How the columns of a key say in whose name it may look.
+/// Writes a right to speak as the columns of a key.
 pub(super) fn voice_columns(speaks_for: &SpeaksFor) -> (&'static str, Option<&str>) {
     match &speaks_for.voice {
         Voice::Nobody => ("nobody", None),
@@ -75,7 +71,7 @@ pub(super) fn voice_columns(speaks_for: &SpeaksFor) -> (&'static str, Option<&st
     }
 }
 
-/// Whom a key may speak for, as its columns say; none if they say nothing that can be.
+/// Reads a right to speak from the columns of a key; none if they are invalid.
 pub(super) fn speaks_for(
     word: &str,
     viewer: Option<String>,
@@ -101,39 +97,38 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// What was answered to a request with an `Idempotency-Key`.
+/// The stored answer to a request with an `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredClaim {
-    /// Keyed digest of the request, to tell a repetition from a reuse of the key.
+    /// Keyed digest of the request, to distinguish a repetition from another request with the same key.
     pub request: Digest,
     /// The answer, refusals included.
     pub result: Result<Answered, Refused>,
     /// When it was decided.
     pub at: Timestamp,
-    /// From when the row may be forgotten.
+    /// When the row may be deleted.
     pub expires_at: Timestamp,
-    /// The fact space it is about: the answer goes when what it holds is deleted.
+    /// The fact space that the answer contains data of: the row is deleted with that data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space_id: Option<SpaceId>,
-    /// Conversations and principals that it is about: it goes with them, also where the answer does not name them. The
-    /// digest of a request that named somebody is a digest of a telephone number.
+    /// Conversations and principals of the request: the row is deleted with them, even if the answer does not name
+    /// them, because the request's digest may be that of a telephone number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub about: Vec<String>,
 }
 
-/// The files of policies as they were published, and what they were found to hold.
+/// The files of published policies, and their parsed summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySet {
     /// `sha256:` and the hex digest of all files.
     pub hash: String,
-    /// The packs in it.
     pub packs: Vec<PolicyRef>,
     /// Path and text of each file, sorted by path.
     pub files: Vec<(String, String)>,
 }
 
 impl PolicySet {
-    /// Packs and files as a database keeps them.
+    /// Packs and files as they are stored.
     pub(in crate::storage) fn columns(&self) -> Result<(String, String), StorageError> {
         let files: BTreeMap<&str, &str> =
             self.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
@@ -143,7 +138,7 @@ impl PolicySet {
         }
     }
 
-    /// Reads them back; none without files.
+    /// Reads the stored form; none without files.
     pub(in crate::storage) fn from_columns(
         hash: Option<String>,
         packs: &str,
@@ -160,17 +155,15 @@ fn unreadable(what: &str) -> StorageError {
     StorageError::Inconsistent { table: "policy_versions", what: what.to_owned() }
 }
 
-/// A version of the policies that every server on a database lives by, unless it was started with a folder of its own.
+/// A version of the policies of every server on a database, except servers that were started with a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyVersion {
     /// Counted from 1, without a gap.
     pub version: u64,
-    /// When it was published.
     pub published_at: Timestamp,
-    /// What whoever published it has to say about it.
+    /// The publisher's note.
     pub note: Option<String>,
-    /// The hash of the set; none if this version went back to the packs that the program brings along.
+    /// The hash of the set; none if this version returned to the built-in packs.
     pub hash: Option<String>,
-    /// The packs in it.
     pub packs: Vec<PolicyRef>,
 }

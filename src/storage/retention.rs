@@ -1,4 +1,4 @@
-//! Retention's part of the port: what is past its time, found by tenant and time.
+//! Retention's part of the port: finds records past their time by tenant and age.
 
 use async_trait::async_trait;
 
@@ -9,34 +9,35 @@ use crate::domain::item::PendingItem;
 use crate::domain::policy::RecordKind;
 use crate::domain::time::Timestamp;
 
-/// A record whose time is at or before a cut-off. Found without a lock: whether it may go is decided under it.
+/// A record whose time is at or before a cut-off. Found without a lock; whether it may be erased is decided under the
+/// lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aged {
     pub at: Timestamp,
-    /// Its id within its kind and place: of a payload the sequence number, of a row of a fact space its kind and id.
+    /// Its id within kind and place: the sequence number of a payload, kind and id of a row of a fact space.
     pub id: String,
-    /// Where it belongs: a conversation; of a payload the stream's id; of rows of a fact space, and of an answer about
-    /// one, the space. Empty for other answers.
+    /// Where it belongs: a conversation; for a payload the stream's id; for rows of a fact space and answers about one,
+    /// the space. Empty for other answers.
     pub place: String,
-    /// The person that it is about, where the row says so.
+    /// The person that it is about, if the row has one.
     pub actor_id: Option<String>,
 }
 
-/// What is asked for by its age.
+/// A query for old records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgedQuery {
     pub kind: RecordKind,
-    /// Those whose time is at or before this.
+    /// Finds records whose time is at or before this.
     pub cutoff: Timestamp,
-    /// The present, for rows of an earlier version that carry their end instead of their time.
+    /// The present, for rows of an earlier version that store their end instead of their time.
     pub now: Timestamp,
-    /// How many of the oldest are passed over: those that stay although their time is over.
+    /// How many of the oldest to skip: records past their time that have to stay.
     pub skip: u64,
-    /// At most so many.
+    /// The most records to return.
     pub limit: u32,
 }
 
-/// A context with what goes with it.
+/// A context with the rows that are erased with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WholeContext {
     pub context: ContextRecord,
@@ -44,31 +45,30 @@ pub struct WholeContext {
     pub commands: Vec<CommandId>,
 }
 
-/// A frame, and where it was captured.
+/// A frame, and the entry that captured it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedFrame {
     pub frame_id: ContextFrameId,
     /// Whether its context is open.
     pub is_open: bool,
-    /// The stream and the sequence number of the entry whose payload is the frame, while that payload is there.
+    /// Stream and sequence number of the entry whose payload contains the frame, unless that payload is erased.
     pub captured: Option<(StreamId, u64)>,
 }
 
-/// What a database finds by its age. Nothing that was read here decides anything, unless the streams concerned are held
-/// while it is read.
+/// Finds records by age. No decision may rest on these reads, unless the streams concerned are locked.
 #[async_trait]
 pub trait AgedRecords: Send + Sync {
-    /// Records past their time, oldest first. The search begins at the oldest record and ends with the limit: it costs
-    /// nothing that younger records are there.
+    /// Records past their time, oldest first. The search starts at the oldest record and stops at the limit, so its
+    /// cost does not depend on younger records.
     async fn aged(&self, tenant_id: &TenantId, asked: &AgedQuery) -> Result<Vec<Aged>, StorageError>;
 
-    /// Contexts with all that goes with them.
+    /// Contexts with the rows that are erased with them.
     async fn whole_contexts(&self, tenant_id: &TenantId, ids: &[ContextId]) -> Result<Vec<WholeContext>, StorageError>;
 
     /// Frames with the entries that captured them.
     async fn captured(&self, tenant_id: &TenantId, ids: &[ContextFrameId]) -> Result<Vec<CapturedFrame>, StorageError>;
 
-    /// The contexts that conversations have.
+    /// The contexts of conversations.
     async fn contexts_in(
         &self,
         tenant_id: &TenantId,
@@ -76,7 +76,7 @@ pub trait AgedRecords: Send + Sync {
     ) -> Result<Vec<(ConversationId, ContextId)>, StorageError>;
 }
 
-/// Rows of contexts, items and commands, put together by context.
+/// Groups rows of contexts, items and commands by context.
 pub(super) fn put_together(
     contexts: Vec<ContextRecord>,
     items: &[PendingItem],

@@ -1,4 +1,4 @@
-//! Between rows and the world: what a load puts in, what a decision changed, what a row refers to.
+//! Conversion between rows and the world: loaded rows, changed rows, and references between rows.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::domain::id::{ItemId, PrincipalId, TenantId};
 use crate::domain::item::Question;
 use crate::domain::world::World;
 
-/// Puts a loaded row into the world.
+/// Adds a loaded row to the world.
 pub(crate) fn put(world: &mut World, row: Row) {
     match row {
         Row::Conversation(id, conversation) => drop(world.conversations.insert(id, conversation)),
@@ -19,13 +19,13 @@ pub(crate) fn put(world: &mut World, row: Row) {
         Row::Principal(principal) => drop(world.principals.insert(principal.principal_id.clone(), principal)),
         Row::Frame(frame) => drop(world.frames.insert(frame.frame.context_frame_id.clone(), frame)),
         Row::Attempt(attempt_id, command_id) => drop(world.attempts.insert(attempt_id, command_id)),
-        // Items bring their prompts along.
+        // Items contain their prompts.
         Row::Prompt(..) => {}
     }
 }
 
-/// Whoever may be the same person as somebody whom a decision about an approval looks at: those who gave it, those who are
-/// about to, the one it is asked for. By tenant; nobody where no approval was loaded.
+/// Starts the search for principals who may be one person, where a decision about an approval needs it: those who
+/// approved, those who are about to, and the one who was asked. By tenant; empty if no approval was loaded.
 pub(crate) fn kin(wants: &[Want], rows: &[(TenantId, Row)]) -> BTreeMap<TenantId, Kin> {
     let mut kin: BTreeMap<TenantId, Kin> = BTreeMap::new();
     for (tenant_id, row) in rows {
@@ -45,8 +45,8 @@ pub(crate) fn kin(wants: &[Want], rows: &[(TenantId, Row)]) -> BTreeMap<TenantId
     kin
 }
 
-/// Hands over every row that events have made or changed. What is made comes in the order of its names, so that two
-/// batches that make the same rows come to them in the same order.
+/// Collects every row that events created or changed. New rows are sorted by name, so that two batches which create the
+/// same rows reach them in the same order and cannot deadlock.
 pub(crate) fn changed(tenant_id: &TenantId, mut world: World, writes: &mut Writes) {
     let touched = std::mem::take(&mut world.touched);
     let (new_rows, rows) = (&mut writes.new_rows, &mut writes.rows);
@@ -76,7 +76,7 @@ pub(crate) fn changed(tenant_id: &TenantId, mut world: World, writes: &mut Write
     touched.principals.iter().filter_map(|id| world.principals.remove(id)).map(Row::Principal).for_each(&mut change);
 }
 
-/// The rows that lead to this one: the prompts of an item, the attempt of a command.
+/// The rows that map names to this one: the prompts of an item, the attempts of a command.
 pub(crate) fn leading_to(row: &Row) -> Vec<Row> {
     match row {
         Row::Item(item) => {
@@ -88,15 +88,15 @@ pub(crate) fn leading_to(row: &Row) -> Vec<Row> {
     }
 }
 
-/// What loaded rows refer to.
+/// Ids that loaded rows refer to.
 #[derive(Default)]
 pub(crate) struct Referred {
     pub(crate) principals: Vec<(TenantId, PrincipalId)>,
     pub(crate) items: Vec<(TenantId, ItemId)>,
 }
 
-/// Approvers and items that only the bodies of loaded rows name, and that a decision may look at. Actors came along
-/// with their contexts.
+/// Approvers and items that are named only in the bodies of loaded rows, and that a decision may need. Actors are
+/// loaded with their contexts.
 pub(crate) fn referred(rows: &[(TenantId, Row)]) -> Referred {
     let Referred { mut principals, mut items } = Referred::default();
     for (tenant_id, row) in rows {

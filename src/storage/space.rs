@@ -1,7 +1,7 @@
-//! Rows of fact spaces: between what is stored and a [`Space`].
+//! Rows of fact spaces, and their conversion to a [`Space`].
 //!
-//! One table holds them all, told apart by kind. What is in force is marked `live`, so that loading a space costs what
-//! stands in it and not what once stood.
+//! One table has all kinds. Rows in force are marked `live`, so that the cost of loading a space depends on its current
+//! content, not on its history.
 
 use crate::domain::time::Timestamp;
 use crate::state_layer::Ruling;
@@ -10,13 +10,12 @@ use crate::state_layer::fact::{Fact, Standing};
 use crate::state_layer::reading::Reading;
 use crate::state_layer::space::{Signal, Space, SpaceRecord, WorkingItem};
 
-/// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SpaceRowKind {
     /// The space's own record.
     Space,
     Fact,
-    /// What an utterance was read as.
+    /// The reading of an utterance.
     Reading,
     /// A ruling about facts.
     Ruling,
@@ -105,7 +104,6 @@ impl SpaceRow {
         }
     }
 
-    /// Whether it is in force.
     #[must_use]
     pub fn is_live(&self) -> bool {
         match self {
@@ -115,9 +113,9 @@ impl SpaceRow {
         }
     }
 
-    /// When it ended, as far as it has: from then on retention counts. Of a fact that no longer stands since when it does
-    /// not, of a working item its own end, of a signal when it went stale. A reading and a saved pack are done when they
-    /// are written. What tells its own time is not done before it was written.
+    /// When it ended, if it has: retention counts from then. A fact ends when it becomes invalid, a working item at its
+    /// own end, a signal when it goes stale; a reading and a saved pack when they are written. A record with a time of
+    /// its own does not end before it was written.
     #[must_use]
     pub fn ended_at(&self) -> Option<Timestamp> {
         match self {
@@ -132,7 +130,7 @@ impl SpaceRow {
         }
     }
 
-    /// The names that point to it: a fact's label and key.
+    /// Its other names: a fact's label and key.
     #[must_use]
     pub fn names(&self) -> (Option<&str>, Option<&str>) {
         match self {
@@ -141,7 +139,7 @@ impl SpaceRow {
         }
     }
 
-    /// The fact that came in this one's place.
+    /// The fact that replaced this one.
     #[must_use]
     pub fn successor(&self) -> Option<&str> {
         match self {
@@ -162,7 +160,7 @@ impl SpaceRow {
             Self::Item(item) => serde_json::to_string(item),
             Self::Pack(pack) => serde_json::to_string(pack),
         };
-        // Every stored type writes as JSON; a body that did not would be refused when it is read.
+        // Serialization cannot fail; an empty body would be refused when it is read.
         written.unwrap_or_default()
     }
 
@@ -179,7 +177,7 @@ impl SpaceRow {
         })
     }
 
-    /// Puts it into a space.
+    /// Adds it to a space.
     pub fn put(self, space: &mut Space) {
         match self {
             Self::Space(record) => space.record = Some(record),
@@ -193,7 +191,7 @@ impl SpaceRow {
     }
 }
 
-/// What events have changed in a space, as rows to write and rows that go.
+/// The changes that events made in a space: rows to write and rows to delete.
 #[derive(Debug, Default)]
 pub(crate) struct ChangedSpace {
     pub(crate) erased: bool,

@@ -1,7 +1,7 @@
-//! What a database tells of a person: a search through every table for texts that name somebody, page by page.
+//! Searches the database for a person: every table, page by page, for texts that name them.
 //!
-//! The search costs what reading every record of the tenant costs. No table is indexed by everything that may name a
-//! person, and an index of that would itself be what has to be erased.
+//! A search reads every record of the tenant. There is no index over everything that may name a person, because the
+//! index itself would have to be erased.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,10 @@ use crate::domain::canonical::Digest;
 use crate::domain::id::{ConversationId, ErasureId, HoldId, KeyId, PrincipalId, TenantId};
 use crate::domain::time::Timestamp;
 
-/// How long the digest of an erasure's `Idempotency-Key` is kept after its end: a day, in microseconds.
+/// How long the digest of an erasure's `Idempotency-Key` is kept after the erasure's end: a day, in microseconds.
 pub(in crate::storage) const ERASURE_KEY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// A table that may name somebody.
+/// A table that may contain a person's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
     Streams,
@@ -31,7 +31,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// Every one, in the order in which they are searched.
+    /// All tables, in the order of the search.
     pub const ALL: [Self; 11] = [
         Self::Streams,
         Self::Contexts,
@@ -46,7 +46,7 @@ impl Table {
         Self::ApiKeys,
     ];
 
-    /// The word for its records in counts and exports.
+    /// Its name in counts and exports.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -65,46 +65,46 @@ impl Table {
     }
 }
 
-/// Where a record stands in a table: the parts of its key after the tenant. A digest is in hexadecimal, a number in
-/// decimal; parts that the table does not have are empty.
+/// The key of a record without the tenant, in parts. A digest is in hexadecimal, a number in decimal; unused parts are
+/// empty.
 pub type Place = [String; 3];
 
-/// A record that may name somebody.
+/// A record that may name a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub place: Place,
-    /// Its conversation, where the table has that.
+    /// Its conversation, if the table has that column.
     pub conversation_id: Option<String>,
-    /// Its actor, where the table has that.
+    /// Its actor, if the table has that column.
     pub actor_id: Option<String>,
-    /// Its context, where the table has that.
+    /// Its context, if the table has that column.
     pub context_id: Option<String>,
-    /// What it says: JSON in every table but streams, where it is the key.
+    /// Its content: JSON in every table but streams, where it is the key.
     pub body: String,
 }
 
 /// One page of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Searched {
-    /// What holds one of the texts, in the order of the table.
+    /// Records that contain one of the texts, in the order of the table.
     pub found: Vec<Found>,
     /// Where the next page begins; none at the end of the table.
     pub next: Option<Place>,
 }
 
-/// A subject erasure as it is kept. Nothing in it tells about whom it is.
+/// The stored record of an erasure. It contains nothing that identifies the person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ErasureRow {
     pub erasure_id: ErasureId,
-    /// Keyed digest of the `Idempotency-Key` that it was asked with.
+    /// Keyed digest of the request's `Idempotency-Key`.
     pub request: Option<Digest>,
     pub started_at: Timestamp,
     pub finished_at: Option<Timestamp>,
-    /// What there is to say of it, as JSON.
+    /// Its progress, as JSON.
     pub body: String,
 }
 
-/// What a hold holds.
+/// The kind of thing under a hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Held {
@@ -114,7 +114,7 @@ pub enum Held {
 }
 
 impl Held {
-    /// The word as it is stored.
+    /// Its stored name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -123,14 +123,14 @@ impl Held {
         }
     }
 
-    /// What has this word.
+    /// Parses the stored name.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Principal, Self::Conversation].into_iter().find(|held| held.as_str() == word)
     }
 }
 
-/// A legal hold. It names whom or what it holds, because it must.
+/// A legal hold. It has to name the person or conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HoldRow {
     pub hold_id: HoldId,
@@ -138,43 +138,42 @@ pub struct HoldRow {
     pub kind: Held,
     /// The principal or the conversation.
     pub subject: String,
-    /// When it was placed.
     pub placed_at: Timestamp,
-    /// What else there is to say of it.
+    /// Further details.
     pub terms: HoldTerms,
 }
 
-/// Why something is held, and who says so.
+/// Details of a hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HoldTerms {
     /// The credential that placed it.
     pub key_id: KeyId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placed_by: Option<PrincipalId>,
-    /// Why: a reference to the matter.
+    /// A reference to the legal matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The secret under which the record's commitment names the subject. It goes with the hold.
+    /// The salt of the commitment to the subject in the disposal stream. It is deleted with the hold.
     pub salt: Digest,
 }
 
-/// A row that an erasure or a hold leaves; see [`super::Transaction::keep`].
+/// A change of the rows of erasures, holds or keys; see [`super::Transaction::keep`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kept {
-    /// An erasure in its new form.
+    /// An erasure's new state.
     Erasure(ErasureRow),
     Hold(HoldRow),
-    /// A hold that is lifted.
+    /// Deletes a lifted hold.
     NoHold(HoldId),
-    /// Credentials of these principals work no longer and name nobody.
+    /// Revokes the credentials of these principals and removes the principals from them.
     NoKeysOf(Vec<PrincipalId>, Timestamp),
 }
 
-/// What is asked of a database about a person. Nothing that was read here decides anything.
+/// Reads about a person. No decision may rest on them.
 #[async_trait]
 pub trait SubjectStore: Send + Sync {
-    /// Looks through up to `limit` records of a table after a place, in the order of the table, for one of the texts.
-    /// Whether what was found counts is for the caller to say.
+    /// Searches up to `limit` records of a table, after a place in its order, for one of the texts. The caller checks
+    /// whether a match counts.
     async fn search(
         &self,
         tenant_id: &TenantId,
@@ -184,19 +183,18 @@ pub trait SubjectStore: Send + Sync {
         limit: u32,
     ) -> Result<Searched, StorageError>;
 
-    /// Conversations in which one of these has acted.
+    /// Conversations in which one of these principals acted.
     async fn conversations_of(
         &self,
         tenant_id: &TenantId,
         actors: &[PrincipalId],
     ) -> Result<Vec<ConversationId>, StorageError>;
 
-    /// Whoever has acted in a conversation, as its contexts and what is left of its log say.
+    /// The principals who acted in a conversation, by its contexts and the rest of its log.
     async fn actors_in(&self, tenant_id: &TenantId, id: &ConversationId) -> Result<Vec<String>, StorageError>;
 
     async fn erasure(&self, tenant_id: &TenantId, id: &ErasureId) -> Result<Option<ErasureRow>, StorageError>;
 
-    /// The erasure that was asked for with this key.
     async fn erasure_by_request(
         &self,
         tenant_id: &TenantId,
@@ -222,15 +220,15 @@ pub trait SubjectStore: Send + Sync {
     async fn hold(&self, tenant_id: &TenantId, id: &HoldId) -> Result<Option<HoldRow>, StorageError>;
 }
 
-/// How each table is searched, in words that both databases know: its key, how a page begins after a place, and its
+/// The SQL fragments of a table's search that both databases share: its key, the start of a page, and the columns for
 /// conversation, actor, context and text.
 pub(in crate::storage) struct Terms {
     pub(in crate::storage) table: &'static str,
     /// The parts of the key, as text.
     pub(in crate::storage) key: [&'static str; 3],
-    /// The key as it is sorted.
+    /// The key as a sort order.
     pub(in crate::storage) order: &'static str,
-    /// The place that was given, as it compares to the key.
+    /// The condition that the key is after the given place.
     pub(in crate::storage) after: &'static str,
     pub(in crate::storage) of: [&'static str; 3],
     pub(in crate::storage) body: &'static str,
@@ -238,8 +236,8 @@ pub(in crate::storage) struct Terms {
 }
 
 impl Terms {
-    /// The terms of a table; `$2` to `$4` are the parts of the place, `{hex}` and `{unhex}` stand for the database's own
-    /// way of writing a digest.
+    /// The fragments of a table; `$2` to `$4` are the parts of the place, `{hex}` and `{unhex}` are replaced by each
+    /// database's functions.
     pub(in crate::storage) fn of(table: Table) -> Self {
         const NONE: &str = "NULL";
         let one = |table, key, of, body, text| Self {
@@ -269,7 +267,7 @@ impl Terms {
         }
     }
 
-    /// The terms of a table whose key is no single text.
+    /// The fragments of a table with a composite key.
     fn of_larger_key(table: Table) -> Self {
         const NONE: &str = "NULL";
         let digest = |table, key, order, second, of| Self {
@@ -308,7 +306,7 @@ impl Terms {
             },
             _ => Self {
                 table: "streams",
-                // The last is no part of the key: it is empty for a name that was only locked.
+                // The last part is not in the key: it is empty for a name that was created only to be locked.
                 key: ["kind", "key", "coalesce(stream_id, '')"],
                 order: "kind, key",
                 after: "$2, $3",
@@ -319,8 +317,8 @@ impl Terms {
         }
     }
 
-    /// The statement, with `$1` the tenant, `$2` to `$4` a place, `$5` how many, and the condition that a text holds one
-    /// of the needles.
+    /// The statement: `$1` is the tenant, `$2` to `$4` the place, `$5` the limit, and `holds` the condition that a text
+    /// contains one of the needles.
     pub(in crate::storage) fn statement(&self, began: bool, holds: &str) -> String {
         let Self { table, key, order, after, of, body, text } = self;
         let [first, second, third] = key;

@@ -19,28 +19,28 @@ use crate::domain::world::{Conversation, StoredFrame};
 use crate::evidence::entry::{Appended, StreamHead};
 use crate::state_layer::operation::SpaceNeeds;
 
-/// What a load does about streams that another process holds.
+/// How a load treats streams that another process has locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Locking {
-    /// Leaves them out: [`Loaded::streams`] is `None` for what needs them.
+    /// Skips operations that need them: their entry in [`Loaded::streams`] is `None`.
     Skip,
-    /// Waits for them for as long as the adapter waits for a lock; then [`StorageError::Contended`].
+    /// Waits for them up to the adapter's time limit, then fails with [`StorageError::Contended`].
     Wait,
 }
 
-/// What one operation wants locked and loaded.
+/// The locks and rows that one operation needs.
 #[derive(Debug, Clone)]
 pub struct Want {
     pub tenant_id: TenantId,
     pub needs: Needs,
-    /// The idempotency row to look for.
+    /// The idempotency row to search for.
     pub claim: Option<Digest>,
     /// The fact space to load, with its stream.
     pub space: Option<(SpaceId, SpaceNeeds)>,
 }
 
 impl Want {
-    /// What an operation of a tenant wants.
+    /// The needs of a tenant's operation.
     #[must_use]
     pub fn of(tenant: &Tenant, operation: &Operation) -> Self {
         let mut needs = operation.needs(|channel, message_id| message_key(&tenant.key, channel, message_id));
@@ -51,19 +51,19 @@ impl Want {
     }
 }
 
-/// What of one fact space is loaded.
+/// The rows of one fact space to load.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SpaceWant {
     pub tenant_id: TenantId,
     pub space_id: SpaceId,
-    /// Its record, and all that is in force: valid facts, signals, working items.
+    /// The space's record, and everything in force: valid facts, signals, working items.
     pub live: bool,
     pub whole: bool,
     /// Facts named by uid, label or key, in force or not.
     pub named: Vec<String>,
 }
 
-/// A row as the domain knows it.
+/// A row with the domain's types.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "rows are moved into the world one by one and never kept in bulk")]
 pub enum Row {
@@ -75,59 +75,59 @@ pub enum Row {
     ErasedMessage(Digest),
     Principal(Principal),
     Frame(StoredFrame),
-    /// Which command an attempt was made for.
+    /// The command for which an attempt was made.
     Attempt(AttemptId, CommandId),
-    /// Which item a quoted message asked.
+    /// The item that a quoted message asked.
     Prompt(MessageId, ItemId),
 }
 
-/// What a batch of wants found, under the locks.
+/// The result of a load, under the locks.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// The streams that each want needs, in the order of the wants. `None`: another process holds one of them, so
-    /// this want was skipped and has to be queued again.
+    /// The streams of each operation, in order. `None`: another process has locked one of them, so the operation was
+    /// skipped and has to be queued again.
     pub streams: Vec<Option<Vec<StreamKey>>>,
-    /// Heads of streams that exist. A stream that is missing here has no entries yet.
+    /// Heads of existing streams. A stream that is not listed has no entries yet.
     pub heads: Vec<(TenantId, StreamKey, StreamHead)>,
-    /// Rows: open contexts and open items of each locked conversation, the item asked last there, and all that was
-    /// named; with an item its context, with a context its actor. A row may come twice.
+    /// Open contexts and items of each locked conversation, the item asked last there, and all rows that were named; an
+    /// item comes with its context, a context with its actor. A row may occur twice.
     pub rows: Vec<(TenantId, Row)>,
     pub claims: Vec<(TenantId, Digest, StoredClaim)>,
-    /// Names of commands that were bound and erased since.
+    /// Names of commands that were bound and later erased.
     pub spent_names: Vec<(TenantId, Digest)>,
-    /// Tenants of which too many principals may be one person to look at them all.
+    /// Tenants with more possible principals of one person than can be searched.
     pub people_unknown: Vec<TenantId>,
 }
 
-/// What a batch writes, all in one transaction.
+/// The rows of a batch, written in one transaction.
 #[derive(Debug, Clone, Default)]
 pub struct Writes {
-    /// Streams seen for the first time, with the ids they get.
+    /// New streams with their ids.
     pub new_streams: Vec<(TenantId, StreamKey, StreamId)>,
     /// Log entries, in order, with the stream's key.
     pub entries: Vec<Appended>,
-    /// Streams that were locked and have no entries: nothing may stay of their names. By themselves they are nothing to
-    /// write, because a transaction that is not committed leaves none of them.
+    /// Locked streams without entries, whose names must be removed. If this is all, there is nothing to commit: a
+    /// rollback removes the names too.
     pub unnamed: Vec<(TenantId, StreamKey)>,
-    /// The heads after them.
+    /// The heads after the entries.
     pub heads: Vec<(TenantId, StreamKey, StreamHead)>,
-    /// Rows that must not be there yet. Whoever finds one of them there was slower than another: nothing is written, and
-    /// [`StorageError::Conflict`] says that it has to be decided anew.
+    /// Rows that must not exist yet. If one exists, another process was faster: nothing is written, and
+    /// [`StorageError::Conflict`] tells the caller to decide again.
     pub new_rows: Vec<(TenantId, Row)>,
-    /// Rows in their new form. Items and commands among them are there already: they were loaded under the locks.
+    /// Changed rows. Items and commands among them exist: they were loaded under the locks.
     pub rows: Vec<(TenantId, Row)>,
-    /// Rows that this transaction took away and that come back without a name. One stays away if what stands in the
-    /// place of the name is taken.
+    /// Rows that this transaction deleted and writes again without a name. One is left out if the replaced name is
+    /// taken.
     pub rewritten: Vec<(TenantId, Row)>,
     pub claims: Vec<(TenantId, Digest, StoredClaim)>,
     /// Fact spaces to erase, before anything is written to them.
     pub erased_spaces: Vec<(TenantId, SpaceId)>,
     /// Rows of fact spaces in their new form.
     pub space_rows: Vec<(TenantId, SpaceId, SpaceRow)>,
-    /// Rows of fact spaces that go: their kind and id.
+    /// Rows of fact spaces to delete: their kind and id.
     pub gone_space_rows: Vec<(TenantId, SpaceId, SpaceRowKind, String)>,
-    /// Facts whose values are deleted, and the readings that told of them: what the log says of them goes too, its hashes
-    /// stay; and so do saved packs and kept answers that name them.
+    /// Deleted facts, and the readings about them: log payloads, saved packs and stored answers that mention them are
+    /// deleted too. Hashes in the log stay.
     pub forgotten: Vec<(TenantId, SpaceId, String)>,
 }
 
@@ -150,21 +150,21 @@ pub trait Transaction: Send {
     /// Locks every stream that the wants need and loads what they name. Streams are locked in one order everywhere.
     async fn load(&mut self, wants: &[Want], locking: Locking) -> Result<Loaded, StorageError>;
 
-    /// Loads the principals that approved and the items that messages refer to: what only the first load could name.
+    /// Loads approvers and items that only the rows of the first load name.
     async fn load_more(
         &mut self,
         principals: &[(TenantId, PrincipalId)],
         items: &[(TenantId, ItemId)],
     ) -> Result<Vec<(TenantId, Row)>, StorageError>;
 
-    /// Loads principals with one of these keys, at most one more than [`super::MAX_KIN`], and holds them: who they are cannot
-    /// change between decision and commit.
+    /// Loads principals with one of these keys, at most one more than [`super::MAX_KIN`], and locks them, so that
+    /// identities cannot change between decision and commit.
     async fn kin(&mut self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError>;
 
-    /// Loads fact spaces. What a want names twice comes twice.
+    /// Loads rows of fact spaces. A row that is wanted twice is returned twice.
     async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError>;
 
-    /// Whether this log entry was committed. Asked under the locks that its writer held, the answer is final.
+    /// Whether this log entry was committed. Under the locks that its writer held, the answer is final.
     async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError>;
 
     /// The present, read after the locks are held.
@@ -180,22 +180,22 @@ pub trait Transaction: Send {
     /// Writes everything, set by set.
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError>;
 
-    /// Erases rows and payloads; says how many of each kind were there. Before anything is written, and only of streams
-    /// that are held. Of commands their names stay, see [`crate::domain::command::names`].
+    /// Erases rows and payloads of locked streams, before anything is written; returns how many of each kind existed.
+    /// Digests of commands' names stay, see [`crate::domain::command::names`].
     async fn dispose(&mut self, tenant: &Tenant, disposal: &Disposal) -> Result<Counts, StorageError>;
 
-    /// Writes what an erasure or a hold leaves behind, beside the streams.
+    /// Writes a row of an erasure or a hold, which belongs to no stream.
     async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError>;
 
-    /// Lets go of the names of locked streams that have no entries.
+    /// Removes the names of locked streams without entries.
     async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError>;
 
-    /// What must not be erased. Whoever holds the disposal stream finds no other holds than there will be at the commit.
+    /// The holds in force. While the disposal stream is locked, none is placed or lifted.
     async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError>;
 
-    /// Which entries tell of facts or readings, by their ids: those whose payloads go when what they tell of is forgotten.
+    /// The entries about these facts or readings: their payloads are erased when the facts are deleted.
     async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError>;
 
-    /// Commits. After an error nobody knows whether it did.
+    /// Commits. After an error the outcome is unknown.
     async fn commit(self: Box<Self>) -> Result<(), StorageError>;
 }

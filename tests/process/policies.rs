@@ -62,7 +62,7 @@ async fn what_is_published_reaches_running_servers_and_a_folder_wins() {
     }
     let alone = Server::start_with(&folder, &[&QUIET[..], &["--policies", &own]].concat());
     assert_eq!(stands(&alone).await["origin"], "folder");
-    assert!(alone.logged().contains("lives by the folder that it was started with"), "{}", alone.logged());
+    assert!(alone.logged().contains("uses the folder that it was started with"), "{}", alone.logged());
     packs(&folder, "own", "7.1.0");
     until("the changed folder", SOON, async || alone.logged().contains("basic 7.1.0").then_some(())).await;
     fs::write(Path::new(&own).join("basic.yaml"), "pack_id: basic\n").unwrap();

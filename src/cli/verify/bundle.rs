@@ -1,4 +1,4 @@
-//! Bundles, from a file or from a server.
+//! Verifies bundles from a file or from a server.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::evidence::checkpoint::Checkpoint;
 use crate::service::BundleCheck;
 use crate::system::SystemEntropy;
 
-/// Bytes read at once.
+/// Bytes per read.
 const CHUNK: usize = 1 << 20;
 
 /// A file, or standard input.
@@ -36,8 +36,8 @@ pub(super) fn file(path: &Path, arguments: &VerifyArguments) -> Result<bool, Fai
     }
 }
 
-/// What is asked of a server, and what its answer must be: a text of this request's own stands in it, so that nobody who
-/// lacks the log's key can give out an older bundle, or one of something smaller.
+/// The request to a server, and the answer that is required: it must contain the request's nonce, so that without the
+/// log's key nobody can answer with an older or smaller bundle.
 fn request(arguments: &VerifyArguments, kept: Option<u64>) -> Result<(Value, Asked), Failure> {
     let asked = arguments.asked()?.with_nonce(hex::encode(SystemEntropy.bytes()));
     let mut wanted = json!(asked.members());
@@ -47,7 +47,7 @@ fn request(arguments: &VerifyArguments, kept: Option<u64>) -> Result<(Value, Ask
     Ok((wanted, asked))
 }
 
-/// What `--expect` names of a tenant's log, or the whole of it, as a server gives it out.
+/// Verifies what `--expect` names of a tenant's log, or the whole log, from a running server.
 pub(super) async fn server(url: &str, arguments: &VerifyArguments) -> Result<bool, Failure> {
     let mut trusted = arguments.trusted()?;
     let missing = || Failure::new("put an API key with the scope evidence:read into CSCP_API_KEY");
@@ -60,7 +60,8 @@ pub(super) async fn server(url: &str, arguments: &VerifyArguments) -> Result<boo
     let client = reqwest::Client::new();
     let ask = |wanted: &Value| client.post(&address).bearer_auth(key).json(wanted).send();
     let mut answer = ask(&wanted).await.map_err(failed)?;
-    // A log that is shorter than what was kept has no proof of it. What it does have says that it went back.
+    // A log that is smaller than the kept checkpoint has no consistency proof. Its newest checkpoint shows the
+    // rollback.
     if answer.status() == reqwest::StatusCode::NOT_FOUND && trusted.kept.is_some() {
         wanted["consistent_from"] = Value::Null;
         answer = ask(&wanted).await.map_err(failed)?;
@@ -72,21 +73,21 @@ pub(super) async fn server(url: &str, arguments: &VerifyArguments) -> Result<boo
         return Err(Failure::new(format!("the server answers {status}: {}", detail.unwrap_or("no bundle"))));
     }
     let mut check = BundleCheck::new(trusted);
-    // A bundle that was cut off lacks its end, and that is told.
+    // A truncated bundle lacks its last line, which is reported.
     while let Ok(Some(chunk)) = answer.chunk().await {
         check.feed(&chunk);
     }
     Ok(tell(&check.finish(), arguments))
 }
 
-/// The size that a kept checkpoint names. Whether it is signed is found out with the bundle.
+/// The size of a kept checkpoint. Its signature is verified together with the bundle.
 fn size_of(note: &str) -> Result<u64, Failure> {
     let body = note.split_inclusive("\n\n").next().and_then(|body| body.strip_suffix('\n'));
     let checkpoint = body.and_then(|body| Checkpoint::parse(body).ok());
     checkpoint.map(|checkpoint| checkpoint.size()).ok_or_else(|| Failure::new("--kept is no checkpoint"))
 }
 
-/// Tells what was found, and whether the bundle is accepted: everything fits, and somebody who was named has signed it.
+/// Prints the result. The bundle is accepted if everything is valid and a trusted key has signed it.
 fn tell(report: &BundleReport, arguments: &VerifyArguments) -> bool {
     let accepted = report.is_sound() && (report.trust == Trust::Given || arguments.unauthenticated);
     if arguments.json {
@@ -133,7 +134,7 @@ fn as_text(report: &BundleReport) {
     }
 }
 
-/// What the bundle says that it is of.
+/// The bundle's own statement of what was asked for.
 fn of(report: &BundleReport) -> String {
     let named: Vec<String> = report
         .selection
@@ -158,7 +159,7 @@ fn verdict(report: &BundleReport, arguments: &VerifyArguments) {
     }
 }
 
-/// What is shown of what might have been left out.
+/// How far the bundle proves that nothing was left out.
 fn completeness(shown: Completeness) -> &'static str {
     match shown {
         Completeness::Whole => "complete: every leaf of the tree is here",

@@ -1,4 +1,4 @@
-//! Every chain, every frame and every tree of a database.
+//! Verifies every chain, frame and tree of a database.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::domain::id::TenantId;
 use crate::evidence::auditing::Flaw;
 use crate::service::{TenantReport, check_checkpoint, verify_policies, verify_signed};
 
-/// What was found of a tree, for machines.
+/// The result for a tree, as JSON.
 fn tree(report: &TenantReport) -> serde_json::Value {
     let faults: Vec<String> = report.tree.faults.iter().map(ToString::to_string).collect();
     let tree = &report.tree;
@@ -17,7 +17,7 @@ fn tree(report: &TenantReport) -> serde_json::Value {
         "waiting": tree.waiting, "faults": faults})
 }
 
-/// Whether everything holds.
+/// Returns whether everything is valid.
 pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Result<bool, Failure> {
     let trusted = arguments.trusted()?;
     if (!trusted.keys.is_empty() || trusted.kept.is_some()) && arguments.tenant.is_none() {

@@ -1,4 +1,4 @@
-//! Rebuilding what of a tree follows from its leaves.
+//! Rebuilds what follows from the leaves of a tree.
 
 use serde_json::json;
 
@@ -8,8 +8,8 @@ use crate::config::Settings;
 use crate::domain::id::TenantId;
 use crate::service::{Rebuilding, rebuild_tree};
 
-/// Says what differs from what follows from the leaves, and writes it if it is told to. Whether everything is as it should
-/// be now.
+/// Prints the differences from what follows from the leaves, and repairs them with `--write`. Returns whether
+/// everything is right now.
 pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Result<bool, Failure> {
     let store = open::existing(settings).await?;
     let wanted = arguments.tenant.as_deref().map(TenantId::new).transpose();
@@ -55,7 +55,7 @@ fn tell(tenant: &TenantId, rebuilding: &Rebuilding, written: bool) {
     rebuilding.tiles.iter().for_each(|id| println!("  tile {id}: written as it follows from the leaves"));
     rebuilding.gone.iter().for_each(|id| println!("  tile {id}: deleted, the tree does not have it"));
     if rebuilding.set_aside > 0 {
-        println!("  {} rows that wait, and that no entry stands behind: deleted", rebuilding.set_aside);
+        println!("  {} waiting rows without an entry: deleted", rebuilding.set_aside);
     }
     if rebuilding.waits_again > 0 {
         println!("  {} entries that had no place and did not wait for one: wait again", rebuilding.waits_again);

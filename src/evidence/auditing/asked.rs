@@ -1,30 +1,30 @@
-//! What whoever audits asked for: an older or smaller bundle is no answer to it, however genuine it is.
+//! What the auditor asked for. An older or smaller bundle does not answer that, even if it is genuine.
 
 use std::collections::BTreeMap;
 
 use super::entry::moment;
 
-/// The members of a request that say what a bundle is to hold, and the text by which its answer is known.
+/// The members of a request that select a bundle's content, and the nonce by which its answer is recognised.
 pub(super) const NAMES: [&str; 8] =
     ["actor_id", "command_id", "context_id", "conversation_id", "fact_space", "from", "nonce", "until"];
-/// How the whole log is asked for.
+/// The word that asks for the whole log.
 const WHOLE: &str = "whole";
 
-/// What was asked for. Nothing is the whole log.
+/// What was asked for. Empty for the whole log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Asked(BTreeMap<String, String>);
 
-/// Why texts do not say what was asked for.
+/// Why texts are not a valid request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AskedError {
-    /// Not `whole`, and not a member of a request with its value.
+    /// Neither `whole` nor NAME=VALUE with a known name.
     #[error(
         "`{0}`: write `whole`, or NAME=VALUE with one of actor_id, command_id, context_id, conversation_id, fact_space, \
          from, until and nonce"
     )]
     Unknown(String),
-    /// One of them twice, or `whole` beside a selection.
-    #[error("`{0}` contradicts what was said before it")]
+    /// A name given twice, or `whole` together with a selection.
+    #[error("`{0}` contradicts an earlier argument: give each name once, and `whole` alone")]
     Contradicts(String),
     /// A time that is not in UTC.
     #[error("`{0}`: a time is written in UTC, such as 2026-11-20T15:04:05Z")]
@@ -56,7 +56,7 @@ impl Asked {
         Ok(Self(members))
     }
 
-    /// Demands that the answer names this text, which the request named.
+    /// Requires the answer to contain the nonce of the request.
     #[must_use]
     pub fn with_nonce(mut self, nonce: String) -> Self {
         self.0.insert("nonce".to_owned(), nonce);

@@ -1,5 +1,5 @@
-//! What can be checked of one entry without the others. Every hash is derived from the bytes as they stand, with nothing
-//! of what writes them but SHA-256.
+//! Checks of an entry that need no other entry. Every hash is computed from the bytes as received; only SHA-256 is
+//! shared with the code that writes them.
 
 use sha2::{Digest as _, Sha256};
 
@@ -11,18 +11,18 @@ use crate::domain::canonical::{Digest, Json, parse_borrowed};
 use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::tree::verify_inclusion;
 
-/// The tree that entries are held against.
+/// The checkpoint that entries are proven against.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Anchor {
-    /// No checkpoint has come yet: nothing can be shown to be in the log.
+    /// No checkpoint has come yet, so no entry can be proven.
     #[default]
     Missing,
-    /// A checkpoint came that is not the log's. That is a fault by itself, which the entries after it need not repeat.
+    /// The checkpoint is not one of the log. That is one fault; the entries after it do not repeat it.
     Refused,
     Held(Checkpoint),
 }
 
-/// What everything in a bundle is checked against.
+/// What the lines of a bundle are checked against.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     pub(super) tenant_id: String,
@@ -30,25 +30,25 @@ pub(super) struct Known {
     pub(super) anchor: Anchor,
 }
 
-/// An entry of which everything holds that can be said of it alone.
+/// An entry that passed every check that needs no other entry.
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) header: Header,
-    /// Its time, in a form whose order is that of time.
+    /// Its time, in a form that sorts by time.
     pub(super) at: String,
     pub(super) facts: Facts,
 }
 
-/// What an entry's hashes prove and its artifact tells.
+/// What is known about an entry from its hashes and its artifact.
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) prev_hash: Digest,
     pub(super) entry_hash: Digest,
-    /// Its place in the tree, if the proof shows that it is in it.
+    /// Its index in the tree, if the proof is valid.
     pub(super) leaf: Option<u64>,
-    /// Its artifact tells something that no payload proves.
+    /// Its artifact contains data that no payload proves.
     pub(super) shown_only: bool,
-    /// Its payload is there and is what was committed to.
+    /// Its payload is present and matches the commitment.
     pub(super) proven: bool,
     /// The artifact says that the payload was erased.
     pub(super) erased: bool,
@@ -56,7 +56,7 @@ pub(super) struct Facts {
     pub(super) frame: Option<(String, String)>,
 }
 
-/// A fault with what is known of the entry all the same.
+/// A fault, with the entry's header if that could be read.
 pub(super) type Refused = (Flaw, Option<Box<Header>>);
 
 /// Checks an entry by itself.
@@ -72,7 +72,7 @@ pub(super) fn check(entry: &Entry<'_>, known: &Known) -> Result<Checked, Refused
     }
 }
 
-/// An instant as a text whose order is that of time: UTC, down to microseconds.
+/// An instant as text that sorts by time: UTC, down to microseconds.
 pub(super) fn moment(at: &str) -> Option<String> {
     let (seconds, fraction) = at.strip_suffix('Z').map(|at| at.split_once('.').unwrap_or((at, "")))?;
     let form = b"0000-00-00T00:00:00";
@@ -129,14 +129,14 @@ fn is_in(entry: &Entry<'_>, entry_hash: &Digest, checkpoint: &Checkpoint) -> boo
     })
 }
 
-/// The payload, if it and its salt are what was committed to.
+/// The payload, if it and its salt match the commitment.
 fn opened<'a>(payload: &'a str, salt: &str, commitment: &Digest) -> Option<Json<'a>> {
     let salt = digits(salt)?;
     let derived = sha256(&[b"cscp.payload.v1", salt.as_bytes(), payload.as_bytes()]);
     if derived == *commitment { parse_borrowed(payload.as_bytes()).ok() } else { None }
 }
 
-/// Which frame an entry captured or a command was bound with.
+/// The frame that an entry captured, or that a command was bound with.
 fn frame_named(payload: &Json<'_>) -> Option<(String, String)> {
     let event = payload.get("event")?;
     let (of, hash) = match event.get("event")?.as_str()? {
@@ -150,7 +150,7 @@ fn frame_named(payload: &Json<'_>) -> Option<(String, String)> {
     Some((of.get("context_frame_id")?.as_str()?.to_owned(), hash.as_str()?.to_owned()))
 }
 
-/// Whether a frame is what its hash names; whether it is there at all.
+/// Whether a frame matches its hash; false if the frame was not included.
 pub(super) fn frame_holds(frame: &FrameLine) -> Result<bool, Flaw> {
     match (&frame.frame, &frame.salt, &frame.shown) {
         (None, None, Some(_)) => Ok(false),
@@ -168,7 +168,7 @@ fn frame_derives(frame: &FrameLine, text: &str, salt: &str) -> Option<bool> {
     fits.then_some(true)
 }
 
-/// Whether a policy pack is what its hash names.
+/// Whether a policy pack matches its hash.
 pub(super) fn pack_holds(pack: &Pack) -> bool {
     let derived = |document: &String| sha256(&[b"cscp.policy.v1", document.as_bytes()]);
     pack.document.as_ref().is_none_or(|document| digest(&pack.hash) == Some(derived(document)))
@@ -179,8 +179,8 @@ pub(super) fn digest(text: &str) -> Option<Digest> {
     digits(text.strip_prefix("sha256:")?)
 }
 
-/// 64 hexadecimal digits in lower case: no digest has two forms. A bundle is a third of such digits, so they are read
-/// without a branch for each.
+/// 64 hexadecimal digits in lower case only, so that a digest has one form. A third of a bundle is such digits, so this
+/// code has no branch per digit.
 fn digits(hex: &str) -> Option<Digest> {
     const NONE: u8 = 0x80;
     let value = |digit: u8| match digit {

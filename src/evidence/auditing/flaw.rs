@@ -9,19 +9,19 @@ pub enum Flaw {
     Line,
     #[error("a key is not an Ed25519 verifier key of this log")]
     Key,
-    #[error("it answers another request than the one that was made: an older or smaller bundle was put in its place")]
+    #[error("it answers another request than yours: an older or smaller bundle was put in its place")]
     OtherRequest,
-    #[error("the checkpoint is not the only one, not one of this log, or no known key has signed it")]
+    #[error("there is more than one checkpoint, it is not one of this log, or no known key has signed it")]
     Checkpoint,
-    #[error("no checkpoint stands before it: nothing shows that it is in the log")]
+    #[error("no checkpoint comes before it, so nothing shows that it is in the log")]
     NoCheckpoint,
-    #[error("the tree that was known is not the beginning of the checkpoint's, or that is not shown")]
+    #[error("the checkpoint does not extend the known one, or the proof of that is missing")]
     Consistency,
-    #[error("the checkpoint is older than the one that was known: the log was rolled back")]
+    #[error("the checkpoint is older than the known one: the log was rolled back")]
     RolledBack,
-    #[error("the checkpoint contradicts the one that was known: the log has two histories")]
+    #[error("the checkpoint contradicts the known one: the log has two histories")]
     Forked,
-    #[error("a witness that was named has not cosigned the checkpoint, or its cosignature is not one of it")]
+    #[error("a named witness has not cosigned the checkpoint, or its cosignature is invalid")]
     Cosignature,
     #[error("a policy pack is not what its hash names, or is not one that entries name")]
     Policy,
@@ -29,7 +29,7 @@ pub enum Flaw {
     Header,
     #[error("it belongs to another tenant")]
     Foreign,
-    #[error("it is not of what the first line says was asked for")]
+    #[error("it is outside the request in the first line")]
     Scope,
     #[error("entry_hash is not the hash of header, link and commitment")]
     EntryHash,
@@ -49,7 +49,7 @@ pub enum Flaw {
     Time,
     #[error("the payload is not what was committed to")]
     Payload,
-    #[error("the artifact tells something else than the entry")]
+    #[error("the artifact contradicts the entry")]
     Artifact,
     #[error("the frame is not what its hash names, or not what was captured")]
     Frame,

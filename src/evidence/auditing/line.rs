@@ -1,4 +1,4 @@
-//! The lines of a bundle as they are read: strictly, and nothing is believed yet.
+//! Parsing the lines of a bundle: strictly, and without trusting anything yet.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer};
 
 use crate::domain::canonical::{Json, MAX_SAFE_INTEGER, Text};
 
-/// A line, with what an entry is read as or has become. A member twice, an unknown member, a number that readers disagree
-/// on: each makes it unreadable.
+/// A line of a bundle; the type of its entry changes as it is checked. A duplicate member, an unknown member or a
+/// number that readers disagree on makes it unreadable.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line<E> {
@@ -25,7 +25,7 @@ pub(super) enum Line<E> {
 }
 
 impl<E> Line<E> {
-    /// The same line with something else made of its entry.
+    /// Converts the entry of a line.
     pub(super) fn map<F>(self, make: impl FnOnce(&E) -> F) -> Line<F> {
         match self {
             Self::Bundle(opening) => Line::Bundle(opening),
@@ -42,7 +42,7 @@ impl<E> Line<E> {
     }
 }
 
-/// A value that helps readers and proves nothing: read as strictly as all others, and let go.
+/// A value that proves nothing: parsed as strictly as all others, then discarded.
 #[derive(Debug)]
 pub(super) struct Told;
 
@@ -59,7 +59,7 @@ pub(super) struct Opening {
     pub(super) origin: String,
     pub(super) tenant_id: String,
     pub(super) environment: String,
-    #[expect(dead_code, reason = "it is told and proves nothing")]
+    #[expect(dead_code, reason = "checked for its form; proves nothing")]
     created_at: String,
     pub(super) selection: Selection,
     pub(super) coverage: Coverage,
@@ -70,25 +70,24 @@ pub(super) struct Opening {
 #[serde(deny_unknown_fields)]
 pub(super) struct Coverage {
     pub(super) kind: CoverageKind,
-    /// The chains of a bundle of the first format, which does not state where they end.
+    /// The chains of a version 1 bundle, which does not state their ends.
     pub(super) stream_ids: Option<Vec<String>>,
-    /// The chains of the formats since.
+    /// The chains of later versions.
     pub(super) chains: Option<Vec<Chain>>,
 }
 
-/// A chain that is promised as a whole.
+/// A chain that the bundle promises as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Chain {
     pub(super) stream_id: String,
-    /// How many entries of it the checkpoint's tree holds, where that is stated.
+    /// How many of its entries the checkpoint's tree holds, if stated.
     #[serde(default, deserialize_with = "maybe_count")]
     pub(super) entries: Option<u64>,
     /// The hash of the last of them.
     pub(super) last: Option<String>,
 }
 
-/// What was asked for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Selection {
@@ -99,22 +98,22 @@ pub(super) struct Selection {
     pub(super) fact_space: Option<String>,
     pub(super) from: Option<String>,
     pub(super) until: Option<String>,
-    #[expect(dead_code, reason = "which payloads are there shows by itself")]
+    #[expect(dead_code, reason = "checked for its form; the entries show which payloads are there")]
     payloads: Option<String>,
     #[serde(default, deserialize_with = "maybe_count")]
-    #[expect(dead_code, reason = "what it asked for is the consistency line")]
+    #[expect(dead_code, reason = "checked for its form; the consistency line answers it")]
     consistent_from: Option<u64>,
     pub(super) nonce: Option<String>,
 }
 
 impl Selection {
-    /// How many things are named. A server takes one at most.
+    /// How many subjects are named. The server accepts at most one.
     pub(super) fn named(&self) -> usize {
         let subjects = [&self.command_id, &self.context_id, &self.conversation_id, &self.actor_id, &self.fact_space];
         subjects.into_iter().flatten().count()
     }
 
-    /// What it says of what the bundle is to hold, by the names of the request.
+    /// The members that select content, by their names in the request.
     pub(super) fn told(&self) -> BTreeMap<&'static str, String> {
         let members = [
             ("command_id", &self.command_id),
@@ -215,7 +214,7 @@ pub(super) struct Summary {
     pub(super) frames: u64,
     #[serde(deserialize_with = "count")]
     pub(super) waiting: u64,
-    #[expect(dead_code, reason = "it is told and proves nothing")]
+    #[expect(dead_code, reason = "checked for its form; proves nothing")]
     redacted: Vec<String>,
 }
 
@@ -226,7 +225,7 @@ pub(super) struct Closing {
     pub(super) note: String,
 }
 
-/// A number that every reader of JSON agrees on.
+/// An integer that every JSON reader reads alike.
 fn count<'de, D: Deserializer<'de>>(reader: D) -> Result<u64, D::Error> {
     let number = u64::deserialize(reader)?;
     if number <= MAX_SAFE_INTEGER { Ok(number) } else { Err(D::Error::custom("beyond 2^53 - 1")) }
@@ -243,6 +242,6 @@ fn maybe_count<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u64>, D::E
 
 /// Reads a line without its line break.
 pub(super) fn read(bytes: &[u8]) -> Option<Line<Entry<'_>>> {
-    // Once for the line instead of once for each of its texts.
+    // Validates UTF-8 once for the line instead of once per text.
     serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()
 }

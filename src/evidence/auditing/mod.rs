@@ -1,8 +1,8 @@
-//! Auditing a bundle: every hash is derived anew from the bytes that are there, every entry is proven against the signed
-//! checkpoint, and whatever does not fit is named.
+//! Auditing a bundle: every hash is computed again from the bytes, every entry is proven against the signed checkpoint,
+//! and every mismatch is reported.
 //!
-//! Shares nothing with what writes evidence but SHA-256, Ed25519 and the reader of JSON. A program in another language does
-//! the same (`clients/python/cscp_verify.py`), and a test holds the two against each other.
+//! Only SHA-256, Ed25519 and the JSON reader are shared with the code that writes evidence. A program in another
+//! language does the same (`clients/python/cscp_verify.py`), and a test compares the two.
 
 mod asked;
 mod entry;
@@ -26,33 +26,34 @@ use crate::domain::canonical::Digest;
 use crate::evidence::cosignature::WitnessKey;
 use crate::evidence::note::{self, VerifierKey};
 
-/// So many faults say enough.
+/// The report keeps only this many faults.
 const MOST: usize = 100;
 
-/// Where a chain has come to.
+/// The last entry of a chain so far.
 #[derive(Debug)]
 struct Chain {
     seq: u64,
-    /// None after an entry that does not hold: what it should have been is not known.
+    /// None after an invalid entry: the right hash is unknown.
     hash: Option<Digest>,
     at: String,
 }
 
-/// What whoever audits knows beforehand.
+/// What the auditor knows before reading the bundle.
 #[derive(Debug, Clone, Default)]
 pub struct Trusted {
-    /// The log's keys. Without any, those that the bundle itself names are believed, and the report says so.
+    /// The log's keys. Without any, the keys in the bundle itself are trusted, and the report says so.
     pub keys: Vec<VerifierKey>,
-    /// A signed checkpoint that was kept: the bundle's must not contradict it.
+    /// A signed checkpoint kept earlier: the bundle's must not contradict it.
     pub kept: Option<String>,
     /// Witnesses: each of them must have cosigned the bundle's checkpoint.
     pub witnesses: Vec<WitnessKey>,
-    /// What was asked for: a bundle that answers something else is refused. Without it, whatever the bundle says that it
-    /// holds is taken for what was wanted.
+    /// What was asked for: a bundle that answers something else is rejected. Without it, the bundle's own statement of
+    /// what was asked is accepted.
     pub asked: Option<Asked>,
 }
 
-/// A line that was looked at by itself; none if it cannot be read. Lines may be looked at in any order, also side by side.
+/// The result of checking a line by itself; none if it cannot be read. Lines may be checked in any order and in
+/// parallel.
 #[derive(Debug)]
 pub struct Looked(Option<Line<Result<Checked, Refused>>>);
 
@@ -62,25 +63,25 @@ impl Looked {
     }
 }
 
-/// Looks at lines by themselves: most of the work, and none that depends on other entries.
+/// Checks lines by themselves: this is most of the work, and none of it depends on other entries.
 #[derive(Debug, Clone)]
 pub struct Looker(Known);
 
 impl Looker {
-    /// Looks at a line, without its line break.
+    /// Checks a line, without its line break.
     #[must_use]
     pub fn look(&self, bytes: &[u8]) -> Looked {
         Looked::at(bytes, &self.0)
     }
 }
 
-/// Takes in a bundle line by line.
+/// Audits a bundle line by line.
 #[derive(Debug)]
 pub struct Auditor {
     trusted: Trusted,
     known: Known,
     origin: Option<String>,
-    /// The keys that the bundle names; none before it names any.
+    /// The keys that the bundle names; none before the keys line.
     keys: Option<Vec<VerifierKey>>,
     chains: BTreeMap<String, Chain>,
     /// The hashes of frames that proven entries name.
@@ -127,19 +128,19 @@ impl Auditor {
         }
     }
 
-    /// Who looks at the lines from here on, on their own; none as long as it is not known what they are checked against.
-    /// That stays as it is once it is known.
+    /// Checks the lines from here on in parallel; none until keys and checkpoint are known, which do not change
+    /// afterwards.
     #[must_use]
     pub fn looker(&self) -> Option<Looker> {
         matches!(self.known.anchor, Anchor::Held(_)).then(|| Looker(self.known.clone()))
     }
 
-    /// Takes in the next line, without its line break.
+    /// Adds the next line, without its line break.
     pub fn line(&mut self, bytes: &[u8]) {
         self.take(bytes, Looked::at(bytes, &self.known));
     }
 
-    /// Takes in the next line, which was looked at before.
+    /// Adds the next line, already checked by itself.
     pub fn take(&mut self, bytes: &[u8], looked: Looked) {
         self.line += 1;
         let before = self.ended;
@@ -171,8 +172,9 @@ impl Auditor {
         }
     }
 
-    /// A line that cannot be read belongs nowhere, the opening comes first and alone, the keys come once and before the
-    /// checkpoint, what was counted comes before the summary, and nothing after the end.
+    /// Whether the line is in the wrong order: the opening comes first and once, the keys once and before the
+    /// checkpoint, what is counted before the summary, and nothing after the end. An unreadable line is always out of
+    /// place.
     fn is_out_of_place(&self, looked: &Looked) -> bool {
         let Some(line) = &looked.0 else { return true };
         let counted = matches!(line, Line::Entry(_) | Line::Frame(_) | Line::Summary(_));
@@ -181,7 +183,7 @@ impl Auditor {
         self.ended || opens != (self.line == 1) || self.summed_up && counted || late_keys
     }
 
-    /// Only the opening and the keys come before the checkpoint. An entry there is refused where it is checked.
+    /// Only the opening and the keys come before the checkpoint. An entry before it is rejected by its own check.
     fn is_too_early(&self, looked: &Looked) -> bool {
         let may_be =
             |line: &Line<_>| matches!(line, Line::Bundle(_) | Line::Keys(_) | Line::Checkpoint(_) | Line::Entry(_));
@@ -269,7 +271,7 @@ impl Auditor {
         }
     }
 
-    /// What does not fit between an entry and the one before it in its chain, as far as that is here.
+    /// Compares an entry with the one before it in its chain, if that is in the bundle.
     fn chained(&self, entry: &Checked) -> Option<Flaw> {
         let header = &entry.header;
         let beginning = Chain { seq: 0, hash: Some(Digest::ZERO), at: String::new() };
@@ -286,13 +288,13 @@ impl Auditor {
         (entry.at < last.at).then_some(Flaw::Time)
     }
 
-    /// Whether the leaves of a whole tree come one after the other, so that none is missing and none stands for another.
+    /// Checks that the leaves of a whole tree come in order, so that none is missing or repeated.
     fn in_turn(&self, entry: &Checked) -> Option<Flaw> {
         let other = entry.facts.leaf.is_some_and(|leaf| leaf != self.next_leaf);
         (other && self.known.scope.is_whole()).then_some(Flaw::Leaf)
     }
 
-    /// An entry that does not hold is there all the same: what follows it in its chain is not to blame.
+    /// Advances the chain over an invalid entry, so that the entries after it are not reported too.
     fn pass_over(&mut self, header: &line::Header) {
         let last = self.chains.get(&header.stream_id);
         if header.seq == last.map_or(0, |chain| chain.seq) + 1 {
@@ -339,16 +341,16 @@ impl Auditor {
         let whole = !self.known.scope.is_whole() || self.report.entries == self.report.size;
         let counted = summary.entries == self.report.entries && summary.frames == self.report.frames;
         self.fault_unless(counted && whole, Flaw::Count);
-        // Of an entry that does not hold it is not known which pack it names, and that it does not was told.
+        // After an invalid entry it is unknown which packs are named, and that entry is already reported.
         self.fault_unless(self.report.count > 0 || self.packs == self.named_packs, Flaw::Policy);
     }
 
-    /// Holds the chains that came against where the first line says that they end.
+    /// Compares the ends of the chains with those stated in the first line.
     fn compare_ends(&mut self) {
         let differs = |stated: &line::Chain| {
             let (seq, hash) = self.chains.get(&stated.stream_id).map_or((0, None), |chain| (chain.seq, chain.hash));
             let last = stated.last.as_deref().map(entry::digest);
-            // The hash of an entry that does not hold is not known, and that it does not was told.
+            // The hash of an invalid entry is unknown, and that entry is already reported.
             stated.entries != Some(seq) || last.is_none() != (seq == 0) || hash.is_some() && last != Some(hash)
         };
         let wrong: Vec<line::Chain> = self.known.scope.ends().filter(|stated| differs(stated)).cloned().collect();

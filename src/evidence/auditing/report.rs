@@ -1,4 +1,4 @@
-//! What came of an audit.
+//! The result of an audit.
 
 use std::collections::BTreeMap;
 
@@ -6,44 +6,44 @@ use serde::{Serialize, Serializer};
 
 use super::Flaw;
 
-/// Whose word for the log's keys was taken.
+/// Where the trusted keys came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// Whoever audits named the keys.
+    /// The auditor named the keys.
     Given,
-    /// The bundle names them itself: it may have been made by anybody who says so.
+    /// The bundle names its own keys, so anybody could have made it.
     #[default]
     Bundle,
 }
 
-/// What a bundle in which everything fits shows of what might have been left out.
+/// How far a valid bundle proves that nothing was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
-    /// Nothing: which entries are about something is not in the tree, so that one may have been left out.
+    /// Not at all: the tree does not show which entries are about a subject, so one may have been left out.
     #[default]
     NotShown,
-    /// No entry of the chains is missing between their first and the last one here. Where they end is not stated, because
-    /// the bundle is of the first format.
+    /// No entry of the chains is missing between the first and the last one here. Version 1 bundles do not state where
+    /// chains end.
     ChainsWithoutEnd,
-    /// Every entry of the chains is here, up to where the log's signer states that they end.
+    /// Every entry of the chains is here, up to the end that the log's signer states.
     Chains,
     /// Every leaf of the tree is here.
     Whole,
 }
 
-/// Something that does not fit, and where.
+/// A fault, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// The line, counted from 1; one past the last for what is missing at the end.
+    /// The line, counted from 1; one past the last if something is missing at the end.
     pub line: u64,
     #[serde(rename = "code", serialize_with = "code")]
     pub flaw: Flaw,
     /// The entry, where it is known.
     pub artifact_id: Option<String>,
     pub stream_id: Option<String>,
-    /// The entry's place there.
+    /// Its sequence number there.
     pub seq: Option<u64>,
 }
 
@@ -52,40 +52,39 @@ fn code<S: Serializer>(flaw: &Flaw, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(flaw.code())
 }
 
-/// What was found in a bundle.
+/// The result of auditing a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct BundleReport {
     /// The name of the log.
     pub origin: String,
-    /// Whose evidence it is.
+    /// The tenant whose evidence it is.
     pub tenant_id: String,
     /// The size of the checkpoint's tree.
     pub size: u64,
     pub entries: u64,
-    /// Of those, the ones that are shown to be in the checkpoint's tree.
+    /// Entries that are proven to be in the checkpoint's tree.
     pub in_tree: u64,
-    /// Of those, the ones whose payload is there and is what was committed to.
+    /// Entries whose payload is present and matches the commitment.
     pub proven: u64,
-    /// Of those, the ones that tell more than their header without a payload that proves it.
+    /// Entries that show more than their header without a payload that proves it.
     pub shown: u64,
-    /// Of those, the ones whose payload was erased.
+    /// Entries whose payload was erased.
     pub erased: u64,
     /// Chains that entries belong to.
     pub streams: u64,
     pub frames: u64,
-    /// Of those, the ones that are there as they were hashed and whose hash a proven entry names.
+    /// Frames that match their hash, where a proven entry names that hash.
     pub frames_proven: u64,
     pub policies: u64,
-    /// Entries that were asked for and were not in the checkpoint yet.
+    /// Entries that match the request but were not in the checkpoint yet.
     pub waiting: u64,
-    /// What was asked for, as the first line says; empty for the whole log.
+    /// The request as the first line states it; empty for the whole log.
     pub selection: BTreeMap<&'static str, String>,
-    /// What is shown of what might have been left out, if everything fits.
+    /// How far the bundle proves that nothing was left out, if it is valid.
     pub completeness: Completeness,
     /// Whose word for the keys was taken.
     #[serde(rename = "keys")]
     pub trust: Trust,
-    /// How many faults there are.
     #[serde(rename = "fault_count")]
     pub count: u64,
     /// The faults, in the order of lines; the first hundred.
@@ -94,7 +93,7 @@ pub struct BundleReport {
 }
 
 impl BundleReport {
-    /// Whether everything fits. By whom it is signed is another question: see [`trust`](Self::trust).
+    /// Whether there are no faults. Who signed it is a separate question: see [`trust`](Self::trust).
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.count == 0

@@ -1,4 +1,4 @@
-//! What a bundle was asked for, what it promises to hold of it, and whether an entry belongs to that.
+//! What a bundle was asked for, what it promises to contain, and whether an entry belongs to it.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,19 @@ use super::line::{Chain, Coverage, CoverageKind, Header, Opening, Selection};
 use super::report::Completeness;
 use crate::domain::canonical::Json;
 
-/// The formats that are known.
 const FORMATS: [&str; 2] = ["cscp-evidence-bundle/v1", "cscp-evidence-bundle/v2"];
 
-/// The one thing that a bundle was asked for, where it is one.
+/// The subject that a bundle was asked for.
 #[derive(Debug, Clone)]
 struct Subject {
-    /// The member of artifacts that names it.
+    /// The member of artifacts that contains the subject.
     member: &'static str,
     named: String,
-    /// Whether only chains that come as a whole are about it.
+    /// Whether only whole chains are about it.
     in_chains_only: bool,
 }
 
-/// What a bundle says that it holds.
+/// The scope stated by a bundle.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
     format: &'static str,
@@ -30,12 +29,12 @@ pub(super) struct Scope {
     from: Option<String>,
     until: Option<String>,
     chains: Vec<Chain>,
-    /// Their ids, since an export may promise as many chains as somebody had conversations.
+    /// A set of their ids, because an export may contain thousands of chains.
     ids: BTreeSet<String>,
 }
 
 impl Scope {
-    /// Reads the first line of a bundle; none if it is of another format, or a time in it cannot be read.
+    /// Reads the first line of a bundle; none if the format is unknown or a time in it is invalid.
     pub(super) fn read(opening: &Opening) -> Option<Self> {
         let format = FORMATS.into_iter().find(|format| *format == opening.format)?;
         let chains = chains(format, &opening.coverage)?;
@@ -51,13 +50,12 @@ impl Scope {
         })
     }
 
-    /// The format of the bundle.
     pub(super) fn format(&self) -> &'static str {
         self.format
     }
 
-    /// Whether the promise is one that the server makes for what was asked: the whole log exactly where nothing was
-    /// selected, whole chains only where what was selected has some and no time was named.
+    /// Whether the coverage is one that the server states for this request: the whole log if nothing was selected,
+    /// whole chains only if the selection has chains and no time limits.
     pub(super) fn is_promised(&self, selection: &Selection) -> bool {
         let has_window = self.from.is_some() || self.until.is_some();
         let has_chains =
@@ -70,12 +68,12 @@ impl Scope {
         }
     }
 
-    /// Whether every leaf of the checkpoint's tree is promised.
+    /// Whether the bundle promises every leaf of the checkpoint's tree.
     pub(super) fn is_whole(&self) -> bool {
         self.kind == Some(CoverageKind::Whole)
     }
 
-    /// Whether every entry of this chain is promised, as far as the checkpoint goes.
+    /// Whether the bundle promises every entry of this chain, up to the checkpoint.
     pub(super) fn promises(&self, stream_id: &str) -> bool {
         self.is_whole() || self.has_chain(stream_id)
     }
@@ -85,7 +83,7 @@ impl Scope {
         self.chains.iter().filter(|chain| chain.entries.is_some())
     }
 
-    /// What a bundle that holds shows of what might have been left out.
+    /// How far a valid bundle proves that nothing was left out.
     pub(super) fn completeness(&self) -> Completeness {
         match self.kind {
             Some(CoverageKind::Whole) => Completeness::Whole,
@@ -97,8 +95,8 @@ impl Scope {
         }
     }
 
-    /// Whether an entry is of what was asked for, as far as it tells. One whose payload was erased tells only when it
-    /// was, and which chain it belongs to.
+    /// Whether an entry matches the request, as far as it shows. With an erased payload, only its time and its chain
+    /// are known.
     pub(super) fn holds(&self, header: &Header, at: &str, artifact: &Json<'_>) -> bool {
         let is_late_enough = self.from.as_ref().is_none_or(|from| at >= from.as_str());
         let is_early_enough = self.until.as_ref().is_none_or(|until| at < until.as_str());
@@ -109,12 +107,13 @@ impl Scope {
         let Some(subject) = &self.subject else { return true };
         let told = artifact.get(subject.member).map(|told| told.as_str() == Some(subject.named.as_str()));
         if self.kind == Some(CoverageKind::Selection) {
-            // A chain that a time was cut out of is not named: what does not say whom it is about may be of it.
+            // If times were limited, chains are not named: an entry without a visible subject may belong to the chain
+            // that was asked for.
             let may_be_of_a_chain = !matches!(subject.member, "command_id" | "context_id");
             return told.unwrap_or(may_be_of_a_chain) || subject.member == "actor_id";
         }
         if self.has_chain(&header.stream_id) {
-            // A principal's export holds the conversations it took part in, with what others did there.
+            // A principal's export contains its conversations, including what others did there.
             return told.unwrap_or(true) || subject.member == "actor_id";
         }
         !subject.in_chains_only && told == Some(true)
@@ -139,7 +138,7 @@ fn subject(selection: &Selection) -> Option<Subject> {
     named.next()
 }
 
-/// The chains that a bundle promises, in the form of its version; none if it is not in that form.
+/// The chains that a bundle promises, in the form of its version; none if the form is wrong.
 fn chains(format: &str, coverage: &Coverage) -> Option<Vec<Chain>> {
     let is_first = FORMATS.first() == Some(&format);
     match (coverage.kind, &coverage.stream_ids, &coverage.chains) {
@@ -154,7 +153,7 @@ fn chains(format: &str, coverage: &Coverage) -> Option<Vec<Chain>> {
     }
 }
 
-/// Whether the bundle answers what was asked.
+/// Whether the bundle answers the request.
 pub(super) fn answers(asked: &Asked, selection: &Selection) -> bool {
     let told = selection.told();
     let alike = |name: &str| {

@@ -1,9 +1,9 @@
-//! Whether an artifact tells what its entry says.
+//! Whether an artifact agrees with its entry.
 
 use super::line::{Entry, Header};
 use crate::domain::canonical::{Json, Text};
 
-/// Members of events that stay with the server, so that an artifact may lack them.
+/// Members of events that the server withholds, so an artifact may lack them.
 const WITHHELD: [&str; 10] = [
     "key",
     "nonce_digest",
@@ -16,7 +16,7 @@ const WITHHELD: [&str; 10] = [
     "body_digest",
     "echo",
 ];
-/// Members of an artifact that say what an entry is about.
+/// Members of an artifact that name the subjects of an entry.
 const ABOUT: [&str; 9] = [
     "conversation_id",
     "actor_id",
@@ -29,7 +29,7 @@ const ABOUT: [&str; 9] = [
     "reading_id",
 ];
 
-/// Whether the artifact's members that the header has too are the header's.
+/// Whether the members that artifact and header share are equal.
 pub(super) fn tells_header(artifact: &Json<'_>, header: &Header, entry: &Entry<'_>) -> bool {
     let is = |name: &str, value: &str| artifact.get(name).and_then(Json::as_str) == Some(value);
     is("artifact_id", &header.artifact_id)
@@ -44,8 +44,7 @@ pub(super) fn tells_header(artifact: &Json<'_>, header: &Header, entry: &Entry<'
         && artifact.get("seq").and_then(Json::as_u64) == Some(header.seq)
 }
 
-/// Whether the artifact tells nothing that the payload does not say, and leaves out nothing but what stays with the
-/// server.
+/// Whether the artifact contains nothing that is not in the payload, and omits only what the server withholds.
 pub(super) fn tells_payload(artifact: &Json<'_>, payload: &Json<'_>) -> bool {
     let about = payload.get("about");
     let same_about = ABOUT.iter().all(|name| artifact.get(name) == about.and_then(|about| about.get(name)));
@@ -74,7 +73,7 @@ fn tells(shown: &Json<'_>, full: &Json<'_>) -> bool {
     }
 }
 
-/// Whether each member of a `context_ref` is said by the payload, under its name or as the context's.
+/// Whether the payload contains each member of a `context_ref`, under its name or as the context's.
 fn refers(payload: &Json<'_>, members: &[(Text<'_>, Json<'_>)]) -> bool {
     members
         .iter()
@@ -92,7 +91,7 @@ fn says(value: &Json<'_>, name: &str, member: &Json<'_>) -> bool {
     }
 }
 
-/// Whether the artifact tells more than the header: something that only a payload could prove.
+/// Whether the artifact shows more than the header: something that only a payload can prove.
 pub(super) fn tells_content(artifact: &Json<'_>) -> bool {
     artifact.get("data").is_some() || ABOUT.iter().any(|name| artifact.get(name).is_some())
 }

@@ -1,4 +1,4 @@
-//! Whose word a bundle is: its keys, its checkpoint, and how that goes on from one that was kept.
+//! Who signed a bundle: its keys, its checkpoint, and whether that extends a checkpoint kept earlier.
 
 use super::entry::{self, Anchor};
 use super::{Auditor, Flaw, line};
@@ -19,8 +19,8 @@ impl Auditor {
         self.origin.as_deref() == Some(key.name())
     }
 
-    /// The keys that are believed. One under another log's name is not believed here: its owner may sign for many logs,
-    /// and it was trusted for that one.
+    /// The keys that are trusted. A key with another log's name is not trusted here: its owner may sign for many logs,
+    /// and the auditor trusted it for that one only.
     pub(super) fn believed(&self) -> Vec<VerifierKey> {
         let named = self.keys.as_deref().unwrap_or_default();
         let keys = if self.trusted.keys.is_empty() { named } else { &self.trusted.keys };
@@ -32,7 +32,7 @@ impl Auditor {
         (Some(checkpoint.origin()) == self.origin.as_deref()).then_some(checkpoint)
     }
 
-    /// The first one is what everything after it is held against. A second one is a fault, whatever it says.
+    /// The first checkpoint is the one that everything later is proven against. A second one is always a fault.
     pub(super) fn checkpoint(&mut self, note: &str) {
         if !matches!(self.known.anchor, Anchor::Missing) {
             return self.fault(Flaw::Checkpoint);
@@ -50,7 +50,7 @@ impl Auditor {
         self.known.anchor = Anchor::Held(checkpoint);
     }
 
-    /// Compares the checkpoint with the one that was kept. If that one is older, a proof has to follow.
+    /// Compares the checkpoint with the one kept earlier. If the kept one is older, a consistency proof must follow.
     fn compare(&mut self, kept: &str, checkpoint: &Checkpoint) {
         let Some(kept) = self.opened(kept) else { return };
         if kept.size() < checkpoint.size() {

@@ -22,7 +22,7 @@ struct Edge {
     changed: bool,
 }
 
-/// What became of a tree that was appended to.
+/// The result of appending to a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grown {
     pub size: u64,
@@ -32,11 +32,10 @@ pub struct Grown {
 }
 
 impl Growing {
-    /// Takes up a tree of this size with the tiles of its [`right_edge`](super::right_edge), in any order.
+    /// Resumes a tree of this size from the tiles of its [`right_edge`](super::right_edge), in any order.
     ///
-    /// Fails if a tile is missing, or one does not belong there or has another width: to append to tiles that do not
-    /// fit the size would write a second history over the first. Whether the hashes are right shows in
-    /// [`root`](Self::root).
+    /// Fails if a tile is missing, does not belong there or has another width: appending to wrong tiles would write a
+    /// second history over the first. Whether the hashes are right is checked by comparing [`root`](Self::root).
     pub fn new(size: u64, tiles: Vec<Tile>) -> Result<Self, TreeError> {
         if size >= MAX_SIZE {
             return Err(TreeError::TooLarge(size));
@@ -65,11 +64,11 @@ impl Growing {
         self.size
     }
 
-    /// Its root. For a tree that was just taken up: what the root was stored as, if the tiles are the right ones.
+    /// Its root. Right after resuming, the caller compares it with the stored root to detect wrong tiles.
     #[must_use]
     pub fn root(&self) -> Digest {
         let lower = self.edge.iter().fold(None, |lower: Option<Digest>, level| {
-            // What lies right of a level's hashes is one more, incomplete hash of that level.
+            // The hashes to the right of a level's full ones make one more, incomplete hash of that level.
             let row: Vec<Digest> = level.hashes.iter().copied().chain(lower).collect();
             (!row.is_empty()).then(|| row_root(&row))
         });
@@ -124,7 +123,7 @@ impl Edge {
     }
 }
 
-/// Says of every level which tile is its next.
+/// Computes the index of each level's next tile.
 fn with_indices(mut edge: Vec<Edge>, size: u64) -> Vec<Edge> {
     let mut hashes = size;
     for level in &mut edge {

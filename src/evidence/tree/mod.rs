@@ -1,8 +1,8 @@
 //! The Merkle tree over a tenant's entries, as RFC 6962 defines it.
 //!
-//! Leaf i is the record i, in the order in which records were appended; here a record is an entry's hash. The hashes of
-//! every eighth level are kept, 256 to a tile (C2SP tlog-tiles); all other hashes are computed from them. Nothing here
-//! loads or stores: a caller asks which tiles are needed, loads them, and hands them over.
+//! Leaf i is the record i, in order of appending; a record here is an entry's hash. The hashes of every eighth level
+//! are stored, 256 to a tile (C2SP tlog-tiles); all other hashes are computed from them. Nothing here does I/O: a
+//! caller asks which tiles are needed, loads them and passes them in.
 
 mod growing;
 mod path;
@@ -23,7 +23,7 @@ use crate::domain::canonical::Digest;
 /// The largest number of leaves: 2^63, so that sizes fit a signed column and no sum of positions overflows.
 pub const MAX_SIZE: u64 = 1 << 63;
 
-/// Why a tree cannot be computed with.
+/// Why a computation on a tree fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
     /// More leaves than [`MAX_SIZE`], or no room for another.
@@ -34,10 +34,9 @@ pub enum TreeError {
     Outside {
         /// The position or older size.
         wanted: u64,
-        /// The size of the tree.
         size: u64,
     },
-    /// A tile that is needed was not handed over.
+    /// A needed tile was not passed in.
     #[error("the tile {0} is missing")]
     Missing(TileId),
     /// A tile holds fewer hashes than a tree of the size has there.

@@ -18,7 +18,7 @@ const MAX_LEVEL: u8 = 63;
 /// Which hashes or records of a log are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TilePath {
-    /// What of the tile.
+    /// Hashes of a level, or records.
     pub kind: TileKind,
     /// Which tile of its level, from the left, counted from 0.
     pub index: u64,
@@ -36,7 +36,7 @@ pub enum TileKind {
 }
 
 impl TilePath {
-    /// Reads what comes after `tile/`; none for any other form than the one that [`fmt::Display`] writes.
+    /// Reads what follows `tile/`; none for any form other than the one that [`fmt::Display`] writes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once('/')?;
@@ -54,11 +54,10 @@ impl TilePath {
             index.checked_mul(1000)?.checked_add(digits)
         })?;
         let path = Self { kind, index, width };
-        // One tile has one path: caches and mirrors know it by that.
+        // A tile has exactly one path: caches and mirrors use it as their key.
         (path.to_string() == text).then_some(path)
     }
 
-    /// The tile that it is of.
     #[must_use]
     pub fn tile(&self) -> TileId {
         match self.kind {

@@ -1,4 +1,4 @@
-//! Building proofs from tiles. Only a log does this; what a stranger needs is in `verifying`.
+//! Building proofs from tiles. Only a log does this; a verifier needs `verifying` only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ struct Span {
 }
 
 impl Span {
-    /// Its two parts: the left one is the largest power of two less than the whole. None for a single leaf.
+    /// Splits off the largest power of two smaller than the whole, as its left part. None for a single leaf.
     fn parts(self) -> Option<(Self, Self)> {
         let last = self.end - self.start - 1;
         let middle = self.start + (1_u64 << last.checked_ilog2()?);
@@ -104,7 +104,7 @@ pub fn consistency_proof(old: u64, new: u64, tiles: &TileSet) -> Result<Vec<Dige
     consistency_spans(old, new)?.into_iter().map(|span| span.root(tiles)).collect()
 }
 
-/// The parts of the tree whose roots prove a leaf: what is beside the way from it to the root.
+/// The parts of the tree whose roots prove a leaf: the siblings of its path to the root.
 fn inclusion_spans(index: u64, size: u64) -> Result<Vec<Span>, TreeError> {
     if index >= size {
         return Err(TreeError::Outside { wanted: index, size });
@@ -120,8 +120,8 @@ fn inclusion_spans(index: u64, size: u64) -> Result<Vec<Span>, TreeError> {
     Ok(beside)
 }
 
-/// The parts of the new tree whose roots prove that it begins with the old one: what is beside the way down to where
-/// the old tree ends, and the last part of the old tree unless that is the old tree itself.
+/// The parts of the new tree whose roots prove that it begins with the old one: the siblings of the path to the old
+/// tree's end, and the last part of the old tree unless that is the old tree itself.
 fn consistency_spans(old: u64, new: u64) -> Result<Vec<Span>, TreeError> {
     if old > new {
         return Err(TreeError::Outside { wanted: old, size: new });

@@ -6,11 +6,10 @@ use std::fmt;
 use crate::domain::canonical::Digest;
 use crate::evidence::tree::{TreeError, empty_root, node_hash};
 
-/// How many levels of the tree one tile stands for: its hashes are those of its lowest level.
+/// The number of tree levels that one tile covers; it stores the hashes of the lowest one.
 const HEIGHT: u32 = 8;
 /// The hashes of a full tile.
 pub(super) const FULL: usize = 1 << HEIGHT;
-/// The bytes of a hash.
 const HASH_BYTES: usize = 32;
 /// The levels of tiles that a tree can have: sizes are 64-bit numbers.
 const LEVELS: u8 = 8;
@@ -72,7 +71,6 @@ impl Tile {
         &self.hashes
     }
 
-    /// Gives the hashes away.
     pub(super) fn into_hashes(self) -> Vec<Digest> {
         self.hashes
     }
@@ -94,12 +92,11 @@ impl TileSet {
         Self::default()
     }
 
-    /// Adds a tile, in place of the one that stood there.
+    /// Adds a tile, replacing one at the same place.
     pub fn insert(&mut self, tile: Tile) {
         self.0.insert(tile.id, tile);
     }
 
-    /// The tile that is there.
     #[must_use]
     pub fn get(&self, id: TileId) -> Option<&Tile> {
         self.0.get(&id)
@@ -150,8 +147,8 @@ impl Subtree {
     }
 }
 
-/// Where in its tile a hash is, of which this is the place in its level; or how wide the last tile is of a level with
-/// so many hashes, 0 if that tile is full.
+/// The offset in its tile of a hash with this position in its level; or the width of the last tile of a level with this
+/// many hashes, 0 if that tile is full.
 fn within_tile(place: u64) -> usize {
     let [low, ..] = place.to_le_bytes();
     usize::from(low)
@@ -174,8 +171,7 @@ pub fn right_edge(size: u64) -> Vec<TileId> {
     partial_tiles(size).map(|(id, _)| id).collect()
 }
 
-/// The root over hashes that stand side by side, as RFC 6962 has it: the left part is the largest power of two that
-/// leaves something for the right one.
+/// The root over neighbouring hashes (RFC 6962): the left part is the largest power of two smaller than the whole.
 pub(super) fn row_root(row: &[Digest]) -> Digest {
     match row {
         [] => empty_root(),

@@ -6,13 +6,12 @@
 use crate::domain::canonical::Digest;
 use crate::evidence::tree::{empty_root, leaf_hash, node_hash};
 
-/// Why a proof proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
     /// The position lies outside the tree, or the old tree is larger than the new one.
     #[error("the position or the older size lies outside the tree")]
     Outside,
-    /// A proof of these numbers has another length.
+    /// The proof does not have the length that these sizes need.
     #[error("the proof has another length than these sizes ask for")]
     Length,
     /// The proof leads to another root.
@@ -22,8 +21,8 @@ pub enum ProofError {
 
 /// Checks that the tree of this size and root has the record at this position.
 ///
-/// The size belongs to the root: it has to be the one of the checkpoint that the root is from. A proof may fit several
-/// sizes, as long as the way from the leaf to the root is the same in them.
+/// The size must be the one in the same checkpoint as the root: a proof can fit several sizes if the path from the leaf
+/// to the root is the same in them.
 pub fn verify_inclusion(
     record: &Digest,
     index: u64,
@@ -74,7 +73,7 @@ pub fn verify_consistency(
     if old_size == 0 || old_size == new_size {
         return without_proof(old_size, old_root, new_size, new_root, proof);
     }
-    // An old tree that is perfect is a node of the new one: the proof leaves its root out, as both sides know it.
+    // An old tree that is perfect is a node of the new one: the proof omits its root, which the verifier has.
     let (first, rest) =
         if old_size.is_power_of_two() { (old_root, proof) } else { proof.split_first().ok_or(ProofError::Length)? };
     let mut way = Way { node: old_size - 1, last: new_size - 1 };
@@ -109,13 +108,13 @@ fn without_proof(
     if old_fits && new_fits { Ok(()) } else { Err(ProofError::Root) }
 }
 
-/// On which side of the way the next hash of a proof stands.
+/// The side of the path on which the next hash of a proof is.
 enum Side {
     Left,
     Right,
 }
 
-/// The way from a node to the root: `fn` and `sn` of RFC 9162.
+/// The path from a node to the root: `fn` and `sn` of RFC 9162.
 struct Way {
     /// The node's place in its level.
     node: u64,

@@ -18,7 +18,7 @@ impl From<SpaceRefusal> for Problem {
     }
 }
 
-/// What to do, without names that the request held.
+/// What to do, without names from the request.
 fn detail_of(refusal: &SpaceRefusal) -> String {
     match refusal {
         SpaceRefusal::PointerToNothing { index, .. } => format!(
@@ -60,10 +60,10 @@ fn status_of(refusal: &SpaceRefusal) -> StatusCode {
     }
 }
 
-/// The members that a refusal has beyond the common ones.
+/// Adds the members that only some refusals have.
 fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
     let mut at = |index: usize, member: &str, why: String| {
-        // A member of a member is named with a dot.
+        // Nested members are separated by dots.
         let member = member.replace('.', "/");
         let member = if member.is_empty() { String::new() } else { format!("/{member}") };
         problem.errors.push(FieldError { pointer: format!("/facts/{index}{member}"), problem: why });
@@ -72,7 +72,7 @@ fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
     match refusal {
         SpaceRefusal::SupersessionCycle { index } => at(*index, "supersedes", "leads back to this fact".to_owned()),
         SpaceRefusal::DependencyCycle { index } => at(*index, "depends_on", "leads back to this fact".to_owned()),
-        SpaceRefusal::PointerToNothing { index, .. } => at(*index, "", "names a fact that is not there".to_owned()),
+        SpaceRefusal::PointerToNothing { index, .. } => at(*index, "", "names a fact that does not exist".to_owned()),
         SpaceRefusal::NarrowerDependency { index, .. } => at(*index, "depends_on", "is narrower".to_owned()),
         SpaceRefusal::FactTooLarge { index, member, limit } => at(*index, member, format!("must be at most {limit}")),
         SpaceRefusal::FactInvalid { index, member, problem } => at(*index, member, problem.clone()),
@@ -84,7 +84,7 @@ fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
             problem.members.insert("revision".to_owned(), json!(revision));
         }
         SpaceRefusal::AuthorityExceeded { index, held, .. } => {
-            at(*index, "source/authority", "is above what the writer holds".to_owned());
+            at(*index, "source/authority", "is above the writer's authority".to_owned());
             problem.members.insert("held".to_owned(), json!(held));
         }
         SpaceRefusal::MaturityTooLow { index, needed, .. } => {
@@ -114,7 +114,7 @@ fn describe(refusal: &SpaceRefusal, problem: &mut Problem) {
 
 impl From<PackRefusal> for Problem {
     fn from(refusal: PackRefusal) -> Self {
-        // What the caller named is not repeated.
+        // Names from the request are not repeated.
         let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
         match &refusal {
             PackRefusal::BudgetTooSmall { required } => {

@@ -28,10 +28,9 @@ const CONFIRM: Endpoint = Endpoint::post("/v1/contexts/{context_id}/confirmation
 const APPROVE: Endpoint = Endpoint::post("/v1/contexts/{context_id}/approvals", &[Scope::ContextWrite]).with_key();
 const CHOOSE: Endpoint = Endpoint::post("/v1/contexts/{context_id}/disambiguations", &[Scope::ContextWrite]).with_key();
 
-/// A choice between fewer is none.
+/// The fewest options of a choice.
 const MIN_OPTIONS: usize = 2;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(CONFIRM, confirmation), Route::new(APPROVE, approval), Route::new(CHOOSE, disambiguation)]
 }
@@ -135,7 +134,7 @@ fn window(seconds: Option<u32>) -> Result<Option<u32>, Problem> {
     if seconds == Some(0) { Err(Problem::invalid("/ttl_seconds", "must be at least 1")) } else { Ok(seconds) }
 }
 
-/// A question that has been registered and can be sent now.
+/// A registered question, ready to be sent.
 #[derive(Debug, Serialize)]
 struct AskedWire {
     #[serde(flatten)]
@@ -171,7 +170,7 @@ async fn asked(call: Call, ask: Ask, claim: Option<Claim>) -> Result<Reply, Prob
     Ok(reply.replayed(done.replayed))
 }
 
-/// What the buttons are called and do. A prompt without buttons still gets ids, for callers that render their own.
+/// Labels and actions of the buttons. A prompt without buttons still gets ids, for callers that render their own.
 fn buttons_of(ask: &Ask) -> Vec<(Option<String>, ButtonAction)> {
     let titled = |button: &Button| (Some(button.title.clone()), button.action);
     match &ask.what {

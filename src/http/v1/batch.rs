@@ -1,9 +1,9 @@
-//! `POST /v1/messages/batch`: many messages at once, each answered for itself, in order within a conversation.
+//! `POST /v1/messages/batch`: many messages at once, with one answer each, in order within a conversation.
 //!
-//! A message is queued when the one before it in its conversation has been answered; conversations do not wait for
-//! one another. A message that is refused for a fault of its own harms no other: it would be refused again, and its
-//! conversation could never go on. One that the server could not take (503: too much waits, nothing can be stored)
-//! holds the later ones of its conversation back: they would be read as if it had never been sent.
+//! A message is submitted when the one before it in its conversation was answered; conversations do not wait for one
+//! another. A message that is refused for its own fault does not stop the later ones: it would be refused again, and
+//! its conversation could never continue. A message that the server could not take (503: full, or nothing can be
+//! stored) stops the later ones of its conversation, because they would be read as if it had never been sent.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -33,7 +33,6 @@ const MAX_MESSAGES: usize = 1_000;
 /// How many messages are read before others have the thread.
 const READ_AT_ONCE: usize = 16;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(POST, post)]
 }
@@ -103,7 +102,7 @@ fn read(call: &Call, index: usize, message: &Value) -> Result<(ConversationId, O
     Ok((conversation_id, Operation::Ingest(Box::new(event))))
 }
 
-/// Sends the messages of one conversation, each when the one before it has been answered.
+/// Submits the messages of one conversation, each after the one before it was answered.
 async fn in_turn<M, D, F>(messages: Vec<(usize, M)>, send: impl Fn(M) -> F) -> Vec<(usize, Result<D, Problem>)>
 where
     F: Future<Output = Result<D, Problem>>,
@@ -135,7 +134,7 @@ mod tests {
     use crate::domain::refusal::Refusal;
     use crate::service::ServiceError;
 
-    /// Sends messages of which each is its own answer; says how many were sent and what was answered.
+    /// Submits messages that are their own answers; returns how many were submitted, and the answers.
     async fn sent(messages: Vec<Result<u32, Problem>>) -> (usize, Vec<Result<u32, u16>>) {
         let count = std::cell::Cell::new(0);
         let answered = in_turn(messages.into_iter().enumerate().collect(), |message| {

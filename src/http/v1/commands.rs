@@ -33,7 +33,6 @@ const MAX_MESSAGES: usize = 64;
 /// The longest digest of an envelope.
 const MAX_DIGEST: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(BIND, bind), Route::new(TAKE_OVER, take_over), Route::new(GET, get), Route::new(QUERY, query)]
 }
@@ -58,7 +57,7 @@ struct BindWire {
 
 impl Wire for BindWire {}
 
-/// What a worker is told that asked for the right to execute.
+/// The answer to a worker that asked to execute a command.
 #[derive(Debug, Serialize)]
 struct BoundWire {
     execute: bool,
@@ -91,8 +90,8 @@ async fn bind(call: Call, PathId(id): PathId, body: Body<BindWire>) -> Result<Re
     bound(call, Operation::Bind(Box::new(bind))).await
 }
 
-/// Decides who may execute. The attempt is what makes a repetition one: an answer that was kept under an
-/// Idempotency-Key would say `execute: true` after its time.
+/// Decides who may execute. Repetitions are recognised by the attempt, not by an `Idempotency-Key`: a stored answer
+/// would say `execute: true` after that has expired.
 async fn bound(call: Call, operation: Operation) -> Result<Reply, Problem> {
     let done = call.decide(operation, None).await?;
     let Answer::Bound { command, replayed, execute } = done.result else { return Err(unexpected()) };
@@ -144,14 +143,14 @@ async fn take_over(call: Call, PathId(id): PathId, body: Body<TakeOverWire>) -> 
     bound(call, Operation::TakeOver(Box::new(take_over))).await
 }
 
-/// A worker's own random name for its try.
+/// A worker's random id for its attempt.
 fn attempt(text: &str, pointer: &str) -> Result<AttemptId, Problem> {
     AttemptId::random(text).map_err(|why| {
         Problem::field("attempt_id_not_random", "the attempt_id is no random UUID", pointer, why.to_string())
     })
 }
 
-/// The pack that a request cites, with the hash of what was shown.
+/// The pack that a request cites, with the hash of its content.
 async fn cited(call: &Call, id: &PackId) -> Result<CitedPack, Problem> {
     let found = call.app.service.cited_pack(&call.caller, id).await?;
     found.ok_or_else(|| Problem::invalid("/context_pack_id", "names no saved context pack; save one with save_frame"))
@@ -226,7 +225,7 @@ async fn query(call: Call, body: Body<QueryWire>) -> Result<Reply, Problem> {
     })
 }
 
-/// The command that a path names; what cannot be one is one that does not exist.
+/// The command that a path names; a malformed name is a command that does not exist.
 pub(super) fn command_id(text: String) -> Result<CommandId, Problem> {
     CommandId::new(text).map_err(|_| Problem::not_found("command"))
 }

@@ -30,7 +30,6 @@ const GET: Endpoint = Endpoint::get("/v1/contexts/{context_id}", &[Scope::Contex
 const SLOTS: Endpoint = Endpoint::patch("/v1/contexts/{context_id}/slots", &[Scope::ContextWrite]).for_agents();
 const MOVE: Endpoint = Endpoint::post("/v1/contexts/{context_id}/transitions", &[Scope::ContextWrite]).with_key();
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(OPEN, open),
@@ -41,7 +40,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The context that a path names; what cannot be one is one that does not exist.
+/// The context that a path names; a malformed id is a context that does not exist.
 pub(super) fn context_id(text: &str) -> Result<ContextId, Problem> {
     ContextId::parse(text).ok_or_else(|| Problem::not_found("context"))
 }
@@ -71,7 +70,7 @@ async fn open(call: Call, body: Body<OpenWire>) -> Result<Reply, Problem> {
         correlation_id: wire.correlation_id,
         extensions: extensions(wire.extensions)?,
     });
-    // A refusal names its slot as a patch would; here the slots are a member of the body, as the extensions are.
+    // A refusal's pointer is relative to the slots, which are a member of this body; so are the extensions.
     let placed = |problem: Problem| if problem.code == "extension" { problem } else { beneath(problem, "/slots") };
     let done = call.decide(operation, claim).await.map_err(placed)?;
     context_reply(&call, StatusCode::CREATED, done)

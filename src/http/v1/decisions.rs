@@ -1,4 +1,4 @@
-//! `POST /v1/approvals/{approval_id}/decisions`: an authenticated decision, always in somebody's name.
+//! `POST /v1/approvals/{approval_id}/decisions`: an authenticated decision on behalf of a principal.
 
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -15,7 +15,6 @@ use crate::http::respond::Reply;
 
 const POST: Endpoint = Endpoint::post("/v1/approvals/{approval_id}/decisions", &[Scope::ApprovalDecide]).with_key();
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(POST, post)]
 }
@@ -46,8 +45,7 @@ async fn post(call: Call, PathId(id): PathId, body: Body<DecisionWire>) -> Resul
     item_reply(call.decide(operation, claim).await?)
 }
 
-/// A key decides in the name of the principal that it acts for, and in no other: whoever holds a key that acts for
-/// nobody could otherwise approve in everybody's name.
+/// A key decides on behalf of its own principal only: otherwise a key without one could approve in everybody's name.
 fn approver(bound: Option<&PrincipalId>, named: Option<PrincipalId>) -> Result<PrincipalId, Problem> {
     match (bound, named) {
         (Some(bound), Some(named)) if *bound != named => Err(Problem::new(

@@ -1,7 +1,7 @@
 //! Evidence: `POST /v1/evidence/query`, `GET /v1/evidence/artifacts/{artifact_id}`,
-//! `GET /v1/evidence/frames/{context_frame_id}`, proofs out of the transparency log, and what witnesses cosign of it.
+//! `GET /v1/evidence/frames/{context_frame_id}`, proofs from the transparency log, and cosignatures of witnesses.
 //!
-//! Scopes are checked by the use case, because a refused look is evidence too.
+//! Scopes are checked by the use case, which records refused reads as evidence.
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -38,10 +38,9 @@ const LIST: &str = "evidence";
 
 /// The longest evidence type.
 const MAX_TYPE: usize = 64;
-/// The longest checkpoint with signatures, in bytes. A hundred signatures of names of some length fit.
+/// The longest checkpoint with signatures, in bytes: room for a hundred signatures with usual names.
 const MAX_COSIGNED: usize = 65_536;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(QUERY, query),
@@ -74,7 +73,7 @@ struct QueryWire {
 
 impl Wire for QueryWire {}
 
-/// A page of artifacts and what was covered in it.
+/// A page of artifacts, and its redaction.
 #[derive(Debug, Serialize)]
 struct PageWire {
     #[serde(flatten)]
@@ -82,7 +81,6 @@ struct PageWire {
     redaction: RedactionShown,
 }
 
-/// An artifact and what was covered in it.
 #[derive(Debug, Serialize)]
 struct ArtifactWire {
     artifact: Value,

@@ -1,7 +1,6 @@
-//! Bundles of evidence: `POST /v1/evidence/export`, and `GET` where nothing personal has to be said.
+//! Bundles of evidence: `POST /v1/evidence/export`, and `GET` for requests without personal data.
 //!
-//! The answer is streamed as it is read. What fails in between cuts it off: a bundle without its last line says so to
-//! whoever verifies it.
+//! The answer is streamed. An error cuts it off: a verifier notices the missing last line.
 
 use std::num::NonZeroU64;
 
@@ -25,10 +24,9 @@ use crate::service::exporting::{Export, Nonce, Payloads, Selection};
 const EXPORT: Endpoint = Endpoint::post("/v1/evidence/export", &[Scope::EvidenceRead]).refusals_recorded();
 const EXPORT_OF: Endpoint =
     Endpoint::get("/v1/evidence/export", &[Scope::EvidenceRead]).refusals_recorded().with_query();
-/// The media type of a bundle: JSON, a value a line.
+/// The media type of a bundle: one JSON value per line.
 const LINES: &str = "application/x-ndjson";
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(EXPORT, export), Route::new(EXPORT_OF, export_of)]
 }
@@ -70,7 +68,7 @@ impl Wire for ExportWire {
     const MAY_BE_EMPTY: bool = true;
 }
 
-/// What may stand in a URL: nothing of a person.
+/// The parameters that may be in a URL: none is personal.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExportOfWire {
@@ -127,7 +125,7 @@ async fn bundle(call: &Call, selection: Selection) -> Result<Response, Problem> 
         match export.next().await {
             Ok(next) => Ok(next.map(|lines| (lines, export))),
             Err(error) => {
-                tracing::warn!(export.error = %error, "a bundle was cut off");
+                tracing::warn!(export.error = %error, "an export failed; its bundle was cut off");
                 Err(error)
             }
         }
@@ -140,7 +138,7 @@ async fn bundle(call: &Call, selection: Selection) -> Result<Response, Problem> 
     Ok((headers, axum::body::Body::from_stream(lines)).into_response())
 }
 
-/// One thing at a time: what is about two of them at once is found by searching.
+/// Allows one subject only: entries about two subjects at once are found by the query.
 fn one_subject(selection: &Selection) -> Result<(), Problem> {
     let named = [
         selection.command_id.is_some(),

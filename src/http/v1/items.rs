@@ -1,4 +1,4 @@
-//! Pending items after they were asked: read, attach the prompt's message id, withdraw. One set of routes per kind.
+//! Pending items after they were asked: read, attach the prompt's message id, withdraw. Each kind has its own routes.
 
 use serde::Deserialize;
 
@@ -53,7 +53,6 @@ pub(super) fn collection(kind: ItemKind) -> &'static str {
     }
 }
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![Route::new(QUERY, query)];
     for kind in ItemKind::ALL {
@@ -71,7 +70,7 @@ pub(super) fn routes() -> Vec<Route> {
     routes
 }
 
-/// The item of this kind that a path names; what cannot be one is one that does not exist.
+/// The item of this kind that a path names; a malformed id is an item that does not exist.
 pub(super) fn item_id(kind: ItemKind, text: &str) -> Result<ItemId, Problem> {
     ItemId::parse(text).filter(|id| id.kind() == kind).ok_or_else(|| Problem::not_found(kind.as_str()))
 }
@@ -110,7 +109,7 @@ async fn attach(kind: ItemKind, call: Call, PathId(id): PathId, body: Body<Attac
     item_reply(call.decide(operation, claim).await?)
 }
 
-/// Nothing: the path says it all.
+/// An empty body: the path has all parameters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CancelWire {}

@@ -1,6 +1,7 @@
-//! A published log for monitors, mirrors and witnesses: `GET /log/{tenant}/checkpoint` and `GET /log/{tenant}/tile/{path}`.
+//! The public log for monitors, mirrors and witnesses: `GET /log/{tenant}/checkpoint` and
+//! `GET /log/{tenant}/tile/{path}`.
 //!
-//! Nobody's key is asked for, and nothing is answered unless the server was started with `--publish-log`.
+//! These routes need no key, and answer only if the server was started with `--publish-log`.
 
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -16,12 +17,11 @@ use crate::http::problem::Problem;
 const CHECKPOINT: Endpoint = Endpoint::get("/log/{tenant}/checkpoint", &[]);
 const TILE: Endpoint = Endpoint::get("/log/{tenant}/tile/{*path}", &[]);
 
-/// A newer one may be there a second later.
+/// There may be a newer checkpoint a second later.
 const AT_ONCE: &str = "no-cache";
-/// A tile of a width never changes.
+/// A tile of a given width never changes.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(CHECKPOINT, checkpoint), Route::new(TILE, tile)]
 }

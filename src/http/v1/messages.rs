@@ -1,4 +1,4 @@
-//! `POST /v1/messages`: what does this message mean here?
+//! `POST /v1/messages`: the meaning of a message in its conversation.
 
 use super::turns::{MessageWire, TurnWire};
 use crate::domain::operation::Operation;
@@ -11,7 +11,6 @@ use crate::http::respond::Reply;
 
 const POST: Endpoint = Endpoint::post("/v1/messages", &[Scope::MessageIngest]);
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(POST, post)]
 }

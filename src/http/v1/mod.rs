@@ -1,4 +1,4 @@
-//! Version 1 of the interface, one file per operation or resource. Wire types stand beside their handlers.
+//! Version 1 of the interface, one file per operation or resource. Wire types are defined next to their handlers.
 
 mod asks;
 mod batch;
@@ -24,7 +24,6 @@ mod view;
 
 use super::endpoint::Route;
 
-/// The routes that say how the server is.
 pub(super) fn health_routes() -> Vec<Route> {
     public::health_routes()
 }

@@ -1,6 +1,6 @@
 //! Observability over conversation: `POST /v1/ooc/query` and `GET /v1/ooc/commands/{command_id}/explanation`.
 //!
-//! Scopes are checked by the use case, because a refused look is evidence too.
+//! Scopes are checked by the use case, which records refused reads as evidence.
 
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT_LANGUAGE;
@@ -22,7 +22,6 @@ const QUERY: Endpoint = Endpoint::query("/v1/ooc/query", &[Scope::OocRead]).refu
 const EXPLANATION: Endpoint =
     Endpoint::get("/v1/ooc/commands/{command_id}/explanation", &[Scope::OocRead]).refusals_recorded();
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(QUERY, query), Route::new(EXPLANATION, explanation)]
 }
@@ -73,7 +72,7 @@ async fn explanation(call: Call, PathId(id): PathId, headers: HeaderMap) -> Resu
     Reply::ok(&call.app.service.explanation(&call.caller, &command_id, None, locale).await?)
 }
 
-/// The first language of `Accept-Language` that there are texts in. A locale must not go into the URL.
+/// The first language of `Accept-Language` that has texts. URLs must not contain a locale.
 fn accepted(headers: &HeaderMap) -> Option<Language> {
     let text = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
     text.split(',').find_map(|range| Language::of(range.split(';').next().unwrap_or_default().trim()))

@@ -1,4 +1,4 @@
-//! Pieces that several requests share: bounded texts, extensions, commands, prompts.
+//! Parts that several requests share: bounded texts, extensions, commands, prompts.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, de::value::MapAccessDeserializer};
@@ -36,7 +36,7 @@ pub(super) fn printable(text: &str, pointer: &str, most: usize) -> Result<(), Pr
     }
 }
 
-/// The extensions, within bounds.
+/// The extensions, checked for their size.
 pub(super) fn extensions(given: Option<Map<String, Value>>) -> Result<Map<String, Value>, Problem> {
     let given = given.unwrap_or_default();
     if canonical(&given).len() > MAX_EXTENSIONS {
@@ -45,7 +45,6 @@ pub(super) fn extensions(given: Option<Map<String, Value>>) -> Result<Map<String
     Ok(given)
 }
 
-/// A command as it is proposed.
 #[derive(Debug, DeserializeDerive)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Proposed {
@@ -56,7 +55,7 @@ pub(super) struct Proposed {
 }
 
 impl Proposed {
-    /// The command with its target.
+    /// Makes the command with its target.
     pub(super) fn with(self, target: Target) -> CommandSpec {
         CommandSpec {
             command_id: self.command_id,
@@ -68,10 +67,10 @@ impl Proposed {
     }
 }
 
-/// The longest fingerprint that a caller may assert.
+/// The longest fingerprint from a caller.
 const MAX_FINGERPRINT: usize = 256;
 
-/// The target in clear, or a digest of the caller's own, or neither; not both.
+/// The target itself, or the caller's own digest of it, or neither; not both.
 pub(super) fn target(clear: Option<Value>, fingerprint: Option<String>) -> Result<Target, Problem> {
     match (clear, fingerprint) {
         (Some(_), Some(_)) => {
@@ -86,7 +85,7 @@ pub(super) fn target(clear: Option<Value>, fingerprint: Option<String>) -> Resul
     }
 }
 
-/// What a button does, in either kind's words.
+/// The action of a button, in the words of either kind.
 #[derive(Debug, Clone, Copy, DeserializeDerive)]
 #[serde(rename_all = "snake_case")]
 enum ActionWord {
@@ -103,7 +102,7 @@ struct FullButton {
     action: Option<ActionWord>,
 }
 
-/// A button: its title, or its title and what it does.
+/// A button: its title, or its title and its action.
 #[derive(Debug)]
 struct ButtonWire {
     title: String,
@@ -130,7 +129,7 @@ impl<'de> Deserialize<'de> for ButtonWire {
     }
 }
 
-/// A prompt with buttons, as it will be shown.
+/// A prompt with buttons, as it is shown.
 #[derive(Debug, DeserializeDerive)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PromptWire {
@@ -139,7 +138,7 @@ pub(super) struct PromptWire {
 }
 
 impl PromptWire {
-    /// The prompt; the first button accepts and the second refuses unless they say otherwise.
+    /// The prompt; the first button accepts and the second refuses unless actions are given.
     pub(super) fn shown(self) -> Result<ShownPrompt, Problem> {
         let mut buttons = Vec::new();
         for (index, button) in self.buttons.unwrap_or_default().into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Policy packs, as far as they concern the tenant that asks. A selector that names another tenant is that tenant's.
+//! Policy packs that can apply to the caller's tenant. Selectors that name other tenants are not shown.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,7 +17,6 @@ const MAY_READ: &[Scope] = &[Scope::ContextRead, Scope::OocRead, Scope::TenantAd
 const LIST: Endpoint = Endpoint::get("/v1/policies", MAY_READ);
 const GET: Endpoint = Endpoint::get("/v1/policies/{pack_id}", MAY_READ);
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(LIST, list), Route::new(GET, get)]
 }
@@ -28,7 +27,7 @@ struct PackWire {
     reference: PolicyRef,
     profile: Profile,
     description: String,
-    /// Whether it is the pack that contexts of this tenant are opened under.
+    /// Whether new contexts of this tenant use this pack.
     in_force: bool,
 }
 
@@ -58,7 +57,7 @@ async fn get(call: Call, PathId(id): PathId) -> Result<Reply, Problem> {
     Reply::ok(&FullPackWire { summary: summary(loaded, &rules, &call.caller), pack })
 }
 
-/// The pack; where inside the house somebody answers is the business of whoever runs it.
+/// The pack; only administrators see the addresses of internal services.
 fn shown(pack: &PolicyPack, caller: &Caller) -> Result<Value, Problem> {
     let mut pack = serde_json::to_value(pack).map_err(|_| ServiceError::Internal)?;
     if caller.kind != CredentialKind::Admin {
@@ -76,7 +75,7 @@ fn is_open_to(selector: &Selector, caller: &Caller) -> bool {
     selector.tenant.as_deref().is_none_or(|tenant| tenant == caller.tenant.tenant_id.as_str())
 }
 
-/// Whether it can apply to this tenant.
+/// Whether the pack can apply to this tenant.
 fn concerns(pack: &LoadedPack, caller: &Caller) -> bool {
     let attached = caller.tenant.policy_pack.as_deref() == Some(pack.pack().pack_id.as_str());
     attached || pack.pack().selectors.iter().any(|selector| is_open_to(selector, caller))

@@ -1,6 +1,6 @@
-//! Principals: register or change one, find some.
+//! Principals: register, change and search.
 //!
-//! The id in the path is the caller's own and must be opaque: never a number, a name or an address.
+//! The id in the path is the caller's own and must be opaque: not a number, a name or an address.
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,6 @@ const LIST: &str = "principals";
 /// The longest external name.
 const MAX_ALIAS: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(PUT, put), Route::new(QUERY, query)]
 }
@@ -67,7 +66,6 @@ struct PutWire {
 
 impl Wire for PutWire {}
 
-/// A principal as callers see it.
 #[derive(Debug, Serialize)]
 struct PrincipalWire {
     principal_id: PrincipalId,
@@ -109,7 +107,7 @@ impl From<Principal> for PrincipalWire {
 }
 
 async fn put(call: Call, PathId(id): PathId, body: Body<PutWire>) -> Result<Reply, Problem> {
-    // Roles open what is restricted to them: who speaks for one person, or for nobody, does not hand them out.
+    // Roles give access to restricted records: a key that speaks for one person, or for nobody, may not grant them.
     if !call.caller.gives_access() {
         return Err(ServiceError::NotPermitted.into());
     }
@@ -124,7 +122,7 @@ async fn put(call: Call, PathId(id): PathId, body: Body<PutWire>) -> Result<Repl
 }
 
 fn registration(call: &Call, id: String, wire: PutWire) -> Result<PutPrincipal, Problem> {
-    // An id that no principal can have: there is nothing here to put something at.
+    // No principal can have this id, so there is nothing to change.
     let principal_id = PrincipalId::new(id).map_err(|_| Problem::not_found("principal"))?;
     let roles = wire.roles.unwrap_or_default();
     let aliases = wire.aliases.unwrap_or_default();

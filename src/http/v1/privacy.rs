@@ -1,4 +1,4 @@
-//! What people may ask for about themselves: `POST /v1/privacy/erasures`, `GET /v1/privacy/erasures/{erasure_id}`,
+//! The rights of persons: `POST /v1/privacy/erasures`, `GET /v1/privacy/erasures/{erasure_id}`,
 //! `POST /v1/privacy/exports`.
 
 use axum::http::StatusCode;
@@ -28,7 +28,6 @@ const LIST: &str = "exports";
 /// The longest external name.
 const MAX_ALIAS: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(ERASE, erase), Route::new(ERASURE, erasure), Route::new(EXPORT, export)]
 }
@@ -40,7 +39,7 @@ struct AliasWire {
     value: String,
 }
 
-/// Somebody, by exactly one name.
+/// A person, by exactly one name.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SubjectWire {
@@ -73,7 +72,7 @@ struct EraseWire {
 
 impl Wire for EraseWire {}
 
-/// What an erasure would find.
+/// What an erasure would erase.
 #[derive(Debug, Serialize)]
 struct SurveyWire {
     dry_run: bool,
@@ -81,7 +80,7 @@ struct SurveyWire {
     obstacles: Vec<&'static str>,
 }
 
-/// What an erasure came to.
+/// The result of an erasure.
 #[derive(Debug, Serialize)]
 struct ErasedWire {
     #[serde(flatten)]
@@ -107,7 +106,8 @@ async fn erase(call: Call, body: Body<EraseWire>) -> Result<Reply, Problem> {
     }
     let key = call.key().ok_or_else(Problem::key_missing)?.to_owned();
     let asked = Erase { selector, named, key, reason };
-    // Whoever gives up waiting does not call it off: what was begun is finished, or found again under its key.
+    // A separate task, so that the erasure continues if the caller disconnects. A repeated request with the same key
+    // finds it.
     let work = tokio::spawn(async move { service.erase_subject(&caller, &asked).await });
     let erased = work.await.map_err(|_| ServiceError::Internal)??;
     let status = if erased.replayed { StatusCode::OK } else { StatusCode::CREATED };

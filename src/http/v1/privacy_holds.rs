@@ -24,7 +24,6 @@ const LIST: &str = "holds";
 
 const MAX_REASON: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(PLACE, place), Route::new(HOLDS, holds), Route::new(LIFT, lift)]
 }

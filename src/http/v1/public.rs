@@ -1,4 +1,4 @@
-//! What anybody may ask: is it alive, is it ready, what does it speak.
+//! Public routes: health, readiness, interface description.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const HEALTH: Endpoint = Endpoint::get("/healthz", &[]);
 const READY: Endpoint = Endpoint::get("/readyz", &[]);
 const WELL_KNOWN: Endpoint = Endpoint::get("/.well-known/wfs.json", &[]);
 
-/// The interface, as it is written down.
+/// The interface description.
 const OPENAPI_YAML: &str = include_str!("../../../openapi.yaml");
 
 /// How long readiness waits for a read.
@@ -34,7 +34,6 @@ const READS_WITHIN: Duration = Duration::from_secs(2);
 /// The media type of a JSON Schema.
 const SCHEMA: &str = "application/schema+json";
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     let mut routes = health_routes();
     routes.extend([
@@ -46,7 +45,6 @@ pub(super) fn routes() -> Vec<Route> {
     routes
 }
 
-/// Those that operators ask for.
 pub(super) fn health_routes() -> Vec<Route> {
     vec![Route::new(HEALTH, health), Route::new(READY, ready)]
 }
@@ -67,9 +65,9 @@ async fn health() -> Result<Reply, Problem> {
     Reply::ok(&json!({"status": "alive"}))
 }
 
-/// Whether what is told can be kept: a database that answers reads is not one that takes writes.
+/// Whether the server can store: a database that answers reads may still refuse writes.
 async fn storage(service: &Service) -> &'static str {
-    // A file on a disk that stands still, or a database that is swapped out, may not answer at all.
+    // A file on a stalled disk, or a suspended database, may not answer at all.
     if !matches!(tokio::time::timeout(READS_WITHIN, service.ready()).await, Ok(Ok(()))) {
         return "unavailable";
     }
@@ -81,7 +79,7 @@ async fn storage(service: &Service) -> &'static str {
     }
 }
 
-/// What is wrong with the clocks: what stops decisions first, then what stops erasing.
+/// The state of the clocks: faults that stop decisions first, then faults that stop erasing.
 fn clock(service: &Service) -> &'static str {
     if service.clock_behind().is_some() {
         return "behind";
@@ -94,7 +92,7 @@ fn clock(service: &Service) -> &'static str {
     }
 }
 
-/// Whether a balancer should send requests here, and which promise needs a witness that is not there.
+/// Whether a load balancer should send requests here, and the state of each part of the server.
 async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
     let storage = storage(&app.service).await;
     let log = app.service.transparency();
@@ -104,7 +102,7 @@ async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
     if let Some(version) = policies.version {
         rules["version"] = version.into();
     }
-    // Stale rules are rules: who waits for news goes on deciding by what everybody was told before.
+    // Stale rules do not make the server unready: it goes on deciding by the last ones that loaded.
     let ready = storage == "ok" && packs > 0;
     let refused = log.refused();
     let mut reasons: Vec<&str> = refused.values().map(|refusal| refusal.as_str()).collect();
@@ -124,7 +122,7 @@ async fn ready(State(app): State<App>) -> Result<Reply, Problem> {
     Reply::new(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &body)
 }
 
-/// What is to be known of the log: the worse of two first.
+/// The state of the log: the worst one if there are several.
 fn log_state(log: &Transparency) -> &'static str {
     match (log.refused().is_empty(), log.set_aside().is_empty()) {
         (false, _) => "refuses_to_sign",

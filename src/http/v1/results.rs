@@ -1,4 +1,4 @@
-//! `POST /v1/commands/{command_id}/results`: how a bound command stands.
+//! `POST /v1/commands/{command_id}/results`: reports the state of a bound command.
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,6 @@ const MAX_STATUS: usize = 64;
 /// The longest summary, in characters.
 const MAX_SUMMARY: usize = 500;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(POST, post)]
 }

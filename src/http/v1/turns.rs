@@ -1,4 +1,4 @@
-//! Messages on the wire: from the posted body to the domain's event, and from the verdict to the answer.
+//! The wire forms of messages and verdicts, and their conversion.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ use crate::http::problem::Problem;
 use crate::http::respond::unexpected;
 use crate::service::Committed;
 
-/// The longest text, in bytes. It is read and not stored.
+/// The longest text, in bytes. It is not stored.
 const MAX_TEXT: usize = 65_536;
 /// The longest button id.
 const MAX_BUTTON_ID: usize = 1_024;
@@ -67,12 +67,12 @@ struct SystemWire {
 }
 
 impl MessageWire {
-    /// The conversation, in which order counts.
+    /// The conversation in which the order of messages counts.
     pub(super) fn conversation_id(&self) -> &ConversationId {
         &self.conversation_id
     }
 
-    /// The domain's event. `body` is what was sent, for the digests.
+    /// The domain's event. `body` is the body as sent, for digests.
     pub(super) fn event(self, call: &Call, body: &Value) -> Result<MessageEvent, Problem> {
         self.check()?;
         let salt = call.app.service.fresh_secret();
@@ -142,8 +142,8 @@ impl MessageWire {
     }
 }
 
-/// What stays the same when a message is delivered again, however the caller spells it by then: all but nulls, defaults
-/// and the id that ties records together, with the time in one form.
+/// The parts of a message that stay the same in a redelivery, however the caller writes it then: everything except
+/// nulls, defaults and the correlation id, with the time in one form.
 fn lasting(body: &Value) -> Value {
     let Value::Object(members) = body else { return body.clone() };
     let says_something = |name: &str, value: &Value| match name {
@@ -197,7 +197,7 @@ struct VerdictWire {
     selection: Option<Selection>,
 }
 
-/// The item that a verdict is about, as it stands now.
+/// The item of a verdict, in its current state.
 #[derive(Debug, Serialize)]
 struct Subject {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! What callers see of contexts, items, commands and principals. Keys, salts and nonce digests stay behind.
+//! The wire forms of contexts, items, commands and principals. Keys, salts and nonce digests are left out.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -57,13 +57,13 @@ struct Closed {
 }
 
 impl ContextWire {
-    /// As of the moment it was read.
+    /// The state at the time of the read.
     pub(crate) fn read(view: ContextView) -> Self {
         let open: Vec<ItemKind> = view.open.iter().map(PendingItem::kind).collect();
         Self::new(view.context, view.redaction, &open, view.now)
     }
 
-    /// As of the moment it was decided on: what was due has been written down.
+    /// The state at the time of the decision: everything due is recorded.
     pub(crate) fn written(call: &Call, mut context: ContextRecord, now: Timestamp) -> Self {
         let redaction = call.app.service.cover_context(&call.caller, &mut context);
         let open: Vec<ItemKind> =
@@ -73,7 +73,7 @@ impl ContextWire {
 
     fn new(context: ContextRecord, redaction: Option<RedactionShown>, open: &[ItemKind], now: Timestamp) -> Self {
         let status = match context.status_at(now) {
-            // The time of every question is over, whether or not that has been written down.
+            // Every question is past its deadline, even if that is not recorded yet.
             Status::Pending if open.is_empty() => Status::Active,
             status => status,
         };
@@ -140,7 +140,7 @@ pub(crate) struct AboutCommand {
 }
 
 impl AboutCommand {
-    /// What callers see of the command of an item.
+    /// The command of an item, for callers.
     pub(crate) fn of(item: &PendingItem) -> Option<Self> {
         item.command().map(|command| Self {
             command_id: command.command_id.clone(),
@@ -190,7 +190,7 @@ struct ApprovalPart {
     received: usize,
 }
 
-/// How an item was decided or ended.
+/// The decision or the end of an item.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Ended {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,7 +206,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// How and when, as written down.
+    /// The recorded decision or end.
     pub(crate) fn of(state: &ItemState) -> Self {
         let decided = |at: &Timestamp, by: &Option<MessageId>| Self {
             decided_at: Some(*at),
@@ -232,7 +232,7 @@ impl Ended {
     }
 }
 
-/// Until when a grant can be bound.
+/// The deadline for binding a grant.
 pub(crate) fn bind_by(state: &ItemState) -> Option<Timestamp> {
     match state {
         ItemState::Granted { bind_by, .. } => Some(*bind_by),
@@ -241,7 +241,8 @@ pub(crate) fn bind_by(state: &ItemState) -> Option<Timestamp> {
 }
 
 impl ItemWire {
-    /// As of the moment it was read: due is expired, another identity is void, written down or not.
+    /// The state at the time of the read: overdue items are expired, and a changed identity voids an item, even if that
+    /// is not recorded yet.
     pub(crate) fn read(view: ItemView) -> Self {
         let live = matches!(view.item.state, ItemState::Open | ItemState::Granted { .. });
         let (over, stranger) = (view.now >= view.effective_deadline, view.identity_changed && live);
@@ -257,7 +258,7 @@ impl ItemWire {
         wire
     }
 
-    /// As of the moment it was decided on.
+    /// The state at the time of the decision.
     pub(crate) fn written(item: PendingItem, effective_deadline: Timestamp) -> Self {
         let approval = match &item.question {
             Question::Approval { rule, approvals, .. } => Some(ApprovalPart {
@@ -298,7 +299,7 @@ impl ItemWire {
     }
 }
 
-/// What goes into the command envelope (RFC-WF-0034 IX.A).
+/// Data for the command envelope (RFC-WF-0034 IX.A).
 #[derive(Debug, Serialize)]
 struct ContextRef {
     context_id: ContextId,
@@ -344,13 +345,13 @@ pub(crate) struct CommandWire {
 }
 
 impl CommandWire {
-    /// As of the moment it was decided on.
+    /// The state at the time of the decision.
     pub(crate) fn written(call: &Call, mut command: CommandRecord, now: Timestamp) -> Self {
         call.app.service.cover_command(&call.caller, &mut command);
         Self::read(command, now)
     }
 
-    /// As of the moment it was read.
+    /// The state at the time of the read.
     pub(crate) fn read(command: CommandRecord, now: Timestamp) -> Self {
         Self {
             execution: ExecutionWire {

@@ -1,15 +1,15 @@
-//! Events of fact spaces as evidence: how facts stand is shown, and what they say is not.
+//! Redaction of fact space events: their structure is shown, and the values are not.
 
 use serde_json::{Value, json};
 
 use crate::domain::policy::RedactionMethod;
 use crate::domain::redaction::Redactor;
 
-/// What the redaction block calls them.
+/// The name of these members in the redaction block.
 const FACTS: &str = "facts";
 
-/// Members that hold what a caller wrote freely, or what was made from it. Keys of facts, signals and items are not
-/// among them: they say what something is about and stand in paths.
+/// Members with callers' free text, or text made from it. Keys of facts, signals and items are not listed: they name
+/// what something is about and are part of paths.
 const WRITTEN: &[&str] = &[
     "allow",
     "authority",
@@ -33,10 +33,10 @@ const WRITTEN: &[&str] = &[
     "value",
     "viewer",
 ];
-/// Members below which a reason is a word of this program.
+/// Members under which a reason is a code of this program, not a caller's text.
 const OURS: &[&str] = &["omitted"];
 
-/// Covers, at every depth, what an event of a fact space holds of it.
+/// Redacts an event of a fact space at every depth.
 pub(super) fn cover(data: &mut Value, redactor: &mut Redactor<'_>) {
     let removed = data.get("event").and_then(Value::as_str) == Some("item_removed");
     if !removed {

@@ -1,7 +1,7 @@
 //! "Why did the bot do that": message → reading → verdict → binding → result, for one command.
 //!
-//! The evidence log is the source: it holds refused bindings and answers that bound to nothing, which no record does.
-//! Where payloads have gone by retention, the command's own record still tells the end of the story.
+//! The source is the evidence log, which also has refused bindings and unbound answers that no record keeps. If
+//! retention erased payloads, the command's record still shows how it ended.
 
 mod steps;
 
@@ -27,56 +27,53 @@ use crate::evidence::entry::{LogEntry, Logged, Payload};
 
 pub use steps::Step;
 
-/// The most pages of the log read for one command, and the most contexts looked through for its messages.
+/// Limits for one command: pages of the log, and contexts searched for its messages.
 const PAGES: usize = 10;
 const CONTEXTS: usize = 4;
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// It was released for execution, once.
     Bound,
-    /// It was not executed, and will not be as things stand.
+    /// It was not executed and will not be, unless something changes.
     NotExecuted,
-    /// It waits for an answer, or to be released.
+    /// It waits for an answer or for its release.
     Waiting,
 }
 
-/// The explanation of one command.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
     pub command_id: CommandId,
     /// Its name, where known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_name: Option<CommandName>,
-    /// What became of it.
     pub fate: Fate,
-    /// How it stands, if it was bound.
+    /// Its state, if it was bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// The context it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<ContextId>,
     pub summary: String,
-    /// What happened, in order.
     pub steps: Vec<Step>,
-    /// The same, ready to be sent over WhatsApp.
+    /// The same as a text for WhatsApp.
     pub text: String,
 }
 
-/// An explanation with what was left out of it.
+/// An explanation with a note of what was redacted.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explained {
     #[serde(flatten)]
     pub explanation: Explanation,
-    /// How much was shown.
+    /// The level of detail shown.
     pub detail_level: &'static str,
-    /// When it was true.
+    /// The instant that it describes.
     pub as_of: Timestamp,
     /// The language of its sentences.
     pub language: &'static str,
-    /// What was left out or covered.
+    /// What was omitted or redacted.
     pub redaction: super::ooc::RedactionShown,
 }
 
@@ -84,7 +81,7 @@ pub struct Explained {
 #[derive(Debug, Clone)]
 struct Happening {
     at: Timestamp,
-    /// Order within one instant.
+    /// Orders events with the same time.
     order: (String, u64),
     event: Event,
     policy: PolicyRef,
@@ -99,7 +96,7 @@ struct Story {
 }
 
 impl Service {
-    /// Explains a command to an operator. The read is recorded first, refused or not.
+    /// Explains a command to an operator. The read is recorded before it is answered, even if it is refused.
     pub async fn explanation(
         &self,
         caller: &Caller,
@@ -135,7 +132,7 @@ impl Service {
         })
     }
 
-    /// The explanation itself; the caller has checked and recorded the read.
+    /// The explanation itself; the caller has checked the permission and recorded the read.
     pub(super) async fn explain(
         &self,
         caller: &Caller,
@@ -170,7 +167,7 @@ impl Service {
         Ok(story)
     }
 
-    /// What the log says, as far as it is kept.
+    /// The events in the log, as far as payloads are kept.
     async fn happenings(
         &self,
         caller: &Caller,
@@ -190,7 +187,7 @@ impl Service {
         Ok(happenings)
     }
 
-    /// The messages that answered, or tried to: those the log ties to the questions, and those the record names.
+    /// The messages that answered or tried to: those linked in the log, and those named by the record.
     async fn messages_about(
         &self,
         caller: &Caller,
@@ -220,7 +217,7 @@ impl Service {
         }
         let have: BTreeSet<MessageId> =
             found.iter().filter_map(|happening| message_of(&happening.event)).cloned().collect();
-        // A name without a channel is one of the default channel's.
+        // An id without a channel belongs to the default channel.
         let channel = Channel::default();
         let keys: Vec<_> = named
             .iter()
@@ -243,7 +240,7 @@ impl Service {
 }
 
 impl Story {
-    /// Where payloads have gone, the record still says that the command was bound, and what came of it.
+    /// Where payloads are erased, the record still shows that the command was bound, and its result.
     fn complete_from_record(&mut self) {
         let Some(command) = self.command.clone() else { return };
         let add =
@@ -266,7 +263,7 @@ impl Story {
     }
 }
 
-/// An entry's event; none if it is no longer kept.
+/// An entry's event; none if its payload is erased.
 fn happening(entry: &LogEntry) -> Option<Happening> {
     let payload: Payload = serde_json::from_str(&entry.body.as_ref()?.payload).ok()?;
     let order = (entry.header.stream_id.to_string(), entry.header.seq);
@@ -289,7 +286,7 @@ fn message_of(event: &Event) -> Option<&MessageId> {
     }
 }
 
-/// The messages that the command, its questions and their answers name.
+/// The messages named by the command, its questions and their answers.
 fn named_messages(
     command: Option<&CommandRecord>,
     items: &[PendingItem],
@@ -304,7 +301,7 @@ fn named_messages(
     of_command.chain(of_items).chain(of_facts).collect()
 }
 
-/// Puts the story into words.
+/// Writes the explanation as text.
 fn tell(
     command_id: &CommandId,
     story: &Story,
@@ -339,7 +336,7 @@ fn tell(
     }
 }
 
-/// What became of it, in one sentence.
+/// The outcome in one sentence.
 fn ending(story: &Story, now: Timestamp, language: Language) -> (Fate, String) {
     if let Some(command) = &story.command {
         let outcome = language.pick(wording::outcome(command.outcome()));

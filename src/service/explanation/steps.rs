@@ -27,7 +27,7 @@ pub struct Step {
     /// How a message was read: its kind, and at full detail the lexicon entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reading: Option<Value>,
-    /// What a message turned out to mean.
+    /// The verdict on a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<VerdictCode>,
     /// The stable code of the reason.
@@ -46,7 +46,7 @@ pub struct Step {
     pub attempt_id: Option<AttemptId>,
 }
 
-/// An event as a step; none for one that explains nothing.
+/// Converts an event to a step; none if it explains nothing.
 pub(super) fn step(happening: &Happening, sight: &Sight, redactor: &mut Redactor<'_>) -> Option<Step> {
     let (language, full) = (sight.language, sight.shows(Part::Trace));
     let mut step = Step {
@@ -167,7 +167,7 @@ fn sentence(event: &Event, language: Language) -> Option<String> {
 fn message_read(message: &MessageRecord, language: Language) -> String {
     let verdict = language.pick(wording::verdict(message.verdict.code));
     let reason = language.pick(wording::reason(message.verdict.reason));
-    // What decided something without being read as a yes or a no: a tap, a stop, a message that was taken away.
+    // Decisions without a yes or no: a tap, a stop, a deleted message.
     if message.reading == Reading::Other && message.verdict.code.is_acceptance() {
         let phrase = match message.kind {
             MessageKind::Interactive | MessageKind::Button | MessageKind::Reaction => Say::TapRead,
@@ -198,8 +198,8 @@ fn asked(item: &PendingItem, language: Language) -> String {
     }
 }
 
-/// Why a command that was not bound was not, as a clause: the last refusal, unless something was asked or settled
-/// since; otherwise where its newest question stands.
+/// Why a command was not bound, as a clause: the last refusal, unless a later event asked or settled something;
+/// otherwise the state of its newest question.
 pub(super) fn why_not(
     happenings: &[Happening],
     items: &[PendingItem],

@@ -1,4 +1,4 @@
-//! The lines of one entry: as it was hashed, and as this reader may see it.
+//! The lines of one entry: as hashed, and as this reader may see it.
 
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ impl Export {
     }
 }
 
-/// Whether an artifact shows all of its payload's event: nothing is covered, and nothing stays with the server.
+/// Whether an artifact shows the whole event: nothing is redacted, and nothing withheld by the server.
 fn is_all(artifact: &Value, body: &EntryBody) -> bool {
     let payload: Option<Value> = serde_json::from_str(&body.payload).ok();
     payload.is_some_and(|payload| payload.get("event") == artifact.get("data"))
@@ -47,7 +47,7 @@ fn is_all(artifact: &Value, body: &EntryBody) -> bool {
 
 /// The frame that an entry captured.
 fn frame(body: &EntryBody, whole: bool, redactor: &mut Redactor<'_>) -> Option<FrameLine> {
-    // Most entries capture none.
+    // Most entries capture no frame.
     if !body.payload.contains("\"frame_captured\"") {
         return None;
     }

@@ -1,8 +1,8 @@
-//! Bundles of evidence: what an auditor asked for, as lines that prove themselves offline.
+//! Bundles of evidence for auditors: lines that can be verified offline.
 //!
-//! A bundle is of the newest checkpoint, so that each entry in it has its proof; what is newer is counted and left out.
-//! It is made page by page as it is read: memory does not grow with it. The reader's record says when it began and, once
-//! all of it was shown, how many entries it had.
+//! A bundle belongs to the newest checkpoint, so that each of its entries can be proven; newer entries are only
+//! counted. It is made page by page while it is read, so memory does not grow with it. The read is recorded when it
+//! begins and, with the number of entries, when it was completed.
 
 mod lines;
 mod packs;
@@ -29,7 +29,7 @@ use crate::storage::StoredCheckpoint;
 /// Entries read at once.
 const PAGE: u32 = MAX_PAGE;
 
-/// A bundle on its way.
+/// A bundle that is being read.
 pub struct Export {
     service: Service,
     caller: Caller,
@@ -59,7 +59,7 @@ enum Stage {
 }
 
 impl Service {
-    /// Begins a bundle. The read is recorded first, refused or not.
+    /// Begins a bundle. The read is recorded before anything is sent, even if it is refused.
     pub async fn export(&self, caller: &Caller, selection: Selection) -> Result<Export, ServiceError> {
         let looked = looked(caller, &selection, "evidence.export");
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
@@ -104,7 +104,7 @@ fn looked(caller: &Caller, selection: &Selection, operation: &str) -> Looked {
     Looked {
         operation: operation.to_owned(),
         whose: Whose::Everybodys,
-        // A chain that comes as a whole is named by whose it is.
+        // A chain that is exported as a whole is named by its subject.
         ids: selection.actor_id.iter().map(ToString::to_string).collect(),
         space_id: selection.fact_space.clone(),
         detail: Some(detail.to_owned()),
@@ -116,7 +116,7 @@ fn looked(caller: &Caller, selection: &Selection, operation: &str) -> Looked {
 }
 
 impl Export {
-    /// The next lines; none after the end.
+    /// The next lines; none at the end.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, ServiceError> {
         match self.stage {
             Stage::Opening => {
@@ -173,7 +173,7 @@ impl Export {
         Ok(self.service.store.tiles(&self.caller.tenant.tenant_id, wanted).await?.into_iter().collect())
     }
 
-    /// The next entries that are in the checkpoint, with their places; none when there are no more.
+    /// The next entries in the checkpoint, with their tree indices; none at the end.
     async fn page(&mut self) -> Result<Option<Vec<(u64, LogEntry)>>, ServiceError> {
         let tenant_id = &self.caller.tenant.tenant_id;
         let store = &self.service.store;

@@ -1,4 +1,4 @@
-//! The policy packs that entries name, as they were when they decided.
+//! The policy packs that entries name, in the version that decided.
 
 use super::{Export, ServiceError};
 use crate::evidence::bundle::Pack;
@@ -9,8 +9,8 @@ use crate::storage::PolicyVersion;
 const VERSIONS: u32 = 100;
 
 impl Export {
-    /// The pack of this hash: in force, brought along by the program, or published once. One from a folder that has
-    /// changed since is not to be had any more.
+    /// The pack with this hash: in force, built in, or once published. A pack from a folder that has changed since is
+    /// no longer available.
     pub(super) async fn pack(&self, hash: &str) -> Result<Pack, ServiceError> {
         let document = match self.in_force(hash).or_else(|| among(&PackSource::Shipped, hash)) {
             Some(document) => Some(document),

@@ -1,4 +1,4 @@
-//! Which entries a bundle holds, and where they are found.
+//! Which entries a bundle contains, and how they are found.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,19 +14,19 @@ use crate::evidence::bundle::{Chain, Coverage};
 use crate::evidence::entry::LogEntry;
 use crate::storage::{StorageError, Store};
 
-/// Which payloads go into a bundle as they were hashed.
+/// Which payloads are exported in the form that was hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Payloads {
-    /// Those of which this reader may see everything.
+    /// Payloads that this reader may see completely.
     #[default]
     Visible,
-    /// All of them, with the keys and salts in them: whoever has those can test guesses of what was not stored.
+    /// All of them, with their keys and salts. With those, a reader can test guesses of values that were not stored.
     Full,
 }
 
-/// A text of the caller's own that shows that a bundle was made for this request: nobody without the log's key can put it
-/// into an older one.
+/// A text by which a caller recognises that a bundle was made for its request: without the log's key nobody can put it
+/// into an older bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Nonce(String);
@@ -37,7 +37,7 @@ pub struct Nonce(String);
 pub struct NonceError;
 
 impl Nonce {
-    /// Takes a text. Short ones are refused, because an older bundle might have the same.
+    /// Accepts a text. Short ones are refused, because an older bundle might have the same.
     pub fn new(text: impl Into<String>) -> Result<Self, NonceError> {
         let text = text.into();
         let fits = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
@@ -52,14 +52,14 @@ impl TryFrom<String> for Nonce {
     }
 }
 
-/// What goes into a bundle: all of the log, or what is about one thing, or of some time.
+/// The content of a bundle: the whole log, the entries about one subject, or those of a period.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Selection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<CommandId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<ContextId>,
-    /// This conversation's chain, and what else is about it.
+    /// This conversation's chain, and other entries about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
     /// This principal's chain, and those of the conversations in which it has a context.
@@ -74,10 +74,10 @@ pub struct Selection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     pub payloads: Payloads,
-    /// The size of an older tree that is to be shown to be the beginning of the checkpoint's.
+    /// The size of an older tree, for a proof that it is the beginning of the checkpoint's tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consistent_from: Option<u64>,
-    /// What the caller finds again in the first line, under the signature at the end.
+    /// A text that is repeated in the first line, under the signature at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<Nonce>,
 }
@@ -92,27 +92,27 @@ impl Selection {
     }
 }
 
-/// Where the entries of a bundle are found, one after the other.
+/// The sources of a bundle's entries, one after the other.
 pub(super) struct Plan {
     pub(super) coverage: Coverage,
     pub(super) sources: VecDeque<Source>,
 }
 
-/// Where entries are found.
+/// A source of entries.
 pub(super) enum Source {
-    /// In the tree, leaf by leaf.
+    /// The tree, leaf by leaf.
     Leaves { next: u64 },
     Stream {
         stream_id: StreamId,
         /// The last one that was read.
         after: u64,
-        /// Of what was asked for only the time counts.
+        /// Only the period of the selection counts.
         selection: Box<Selection>,
     },
-    /// By what they are about, chains left out that come as a whole.
+    /// Entries about a subject, without chains that are exported as a whole.
     About {
         query: Box<EvidenceQuery>,
-        /// Chains that come as a whole.
+        /// Chains that are exported as a whole.
         but: BTreeSet<StreamId>,
     },
 }
@@ -181,8 +181,8 @@ impl Service {
         Ok(Plan::new(coverage, sources))
     }
 
-    /// Where chains end in the tree of this size. Asked of the tree and not of the entries, so that a bundle that lacks
-    /// the last entries of a chain contradicts its own first line.
+    /// The ends of chains in the tree of this size. They are read from the tree and not from the entries, so that a
+    /// bundle that lacks the last entries of a chain contradicts its own first line.
     async fn chains(&self, caller: &Caller, streams: &[StreamId], size: u64) -> Result<Vec<Chain>, ServiceError> {
         let mut chains = Vec::with_capacity(streams.len());
         for stream_id in streams {
@@ -194,7 +194,7 @@ impl Service {
         Ok(chains)
     }
 
-    /// The chains that come as a whole.
+    /// The chains to export as a whole.
     async fn whole_streams(&self, caller: &Caller, selection: &Selection) -> Result<Vec<StreamId>, ServiceError> {
         let mut keys = Vec::new();
         keys.extend(selection.conversation_id.clone().map(StreamKey::Conversation));

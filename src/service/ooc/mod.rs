@@ -1,6 +1,6 @@
-//! Observability over conversation (RFC-WF-0034 X): what operators may ask about a conversation, redacted.
+//! Observability over conversation (RFC-WF-0034 X): operators' questions about a conversation, with redacted answers.
 //!
-//! **Invariant:** no answer carries a token, a nonce, an idempotency key, a fingerprint or a person's words: nothing
+//! **Invariant:** no answer contains a token, a nonce, an idempotency key, a fingerprint or a person's words: nothing
 //! here reads them.
 
 mod query;
@@ -18,7 +18,7 @@ use crate::domain::policy::DetailLevel;
 use crate::domain::redaction::Redactor;
 use crate::domain::scope::Scope;
 
-/// What a query found, before it is signed off.
+/// The result of a query, before the answer is completed.
 struct Found {
     context: Option<ContextShown>,
     other_contexts: usize,
@@ -30,7 +30,7 @@ struct Found {
 }
 
 impl Service {
-    /// Answers an operator's query. The read is recorded first, refused or not.
+    /// Answers an operator's query. The read is recorded before it is answered, even if it is refused.
     pub async fn ooc(&self, caller: &Caller, request: &OocRequest) -> Result<OocAnswer, ServiceError> {
         let row = request.query.row();
         let mut looked = Looked {

@@ -12,14 +12,14 @@ pub enum Query {
     ExplainCommand,
     /// Which questions are open?
     ListPending,
-    /// What cannot go on by itself?
+    /// Which contexts are blocked?
     ListBlocked,
-    /// Which commands were bound and not reported on?
+    /// Which bound commands have no report?
     ListUnreported,
     ShowHistory,
 }
 
-/// What a query has to name.
+/// The subject that a query requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryNeeds {
     /// A conversation or a context.
@@ -27,12 +27,12 @@ pub enum QueryNeeds {
     Command,
     /// A conversation, a context or a command.
     Something,
-    /// Nothing: without a conversation it is about all of them.
+    /// None: without a conversation it covers all of them.
     Nothing,
 }
 
 impl QueryNeeds {
-    /// What is missing, as an error message names it.
+    /// The missing parameter, as an error message names it.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ pub(super) struct Row {
     query: Query,
     pub(super) name: &'static str,
     needs: QueryNeeds,
-    /// The level below which it is refused.
+    /// The lowest level that may ask it.
     pub(super) least: DetailLevel,
 }
 
@@ -77,7 +77,7 @@ const TABLE: [Row; 6] = [
 ];
 
 impl Query {
-    /// Reads what somebody typed: case, spaces and underscores do not matter.
+    /// Parses a query's name, ignoring case, spaces and underscores.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<String> = text
@@ -101,7 +101,7 @@ impl Query {
     }
 }
 
-/// A query with what it is about.
+/// A query with its subject.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OocRequest {
     pub query: Query,
@@ -109,12 +109,12 @@ pub struct OocRequest {
     pub context_id: Option<ContextId>,
     pub command_id: Option<CommandId>,
     pub viewer_id: Option<PrincipalId>,
-    /// In which language to answer.
+    /// The language of the answer.
     pub locale: Option<String>,
 }
 
 impl OocRequest {
-    /// What the query needs and the request does not name.
+    /// The required parameter that the request lacks.
     #[must_use]
     pub fn missing(&self) -> Option<QueryNeeds> {
         let needs = self.query.row().needs;

@@ -1,4 +1,4 @@
-//! Finding what a query asks for.
+//! Finds the data for a query.
 
 use super::view::{ContextShown, ExecutionShown, HistoryShown, Item, Stored};
 use super::{Found, OocRequest, Query, telling};
@@ -15,7 +15,7 @@ use crate::service::{Caller, Service, ServiceError};
 
 /// The most contexts in one list.
 const LISTED: usize = 50;
-/// The most events in one history, and the most pages of the log looked through for them.
+/// Limits of one history: events, and pages of the log searched for them.
 const HISTORY: usize = 50;
 const HISTORY_PAGES: usize = 10;
 
@@ -53,7 +53,7 @@ impl Service {
         })
     }
 
-    /// No context is open: says when the newest one ended.
+    /// If no context is open, reports when the newest one ended.
     async fn nothing_open(&self, caller: &Caller, request: &OocRequest, sight: &Sight) -> Result<Found, ServiceError> {
         let query =
             ContextQuery { conversation_id: request.conversation_id.clone(), limit: 1, ..ContextQuery::default() };
@@ -88,7 +88,7 @@ impl Service {
         Ok(open)
     }
 
-    /// The open items of a context to which an answer would still count.
+    /// The open items of a context that can still be answered.
     async fn live_items(&self, caller: &Caller, context: &ContextRecord) -> Result<Vec<PendingItem>, ServiceError> {
         let (tenant, now) = (&caller.tenant.tenant_id, self.now());
         let mut live = Vec::new();
@@ -138,7 +138,7 @@ impl Service {
                 continue;
             }
             let shown = self.shown(caller, context, sight, redactor).await?;
-            // A question whose time is over is no longer pending, written down or not.
+            // A question after its deadline is no longer pending, even if its expiry is not recorded yet.
             if shown.status == status {
                 contexts.push(shown);
             }
@@ -150,7 +150,7 @@ impl Service {
         Ok(Found { context: None, other_contexts: 0, items: Some(items), more, explanation: None, text, records })
     }
 
-    /// Commands that were bound and not reported on, of one conversation or of all, the one first that has waited longest.
+    /// Bound commands without a report, of one conversation or of all, longest waiting first.
     pub(super) async fn list_unreported(
         &self,
         caller: &Caller,
@@ -211,7 +211,8 @@ impl Service {
         Ok(Found { context: None, other_contexts: 0, items: Some(items), more, explanation: None, text, records })
     }
 
-    /// When the newest few contexts of a conversation began, so that a long log is not read from its first day.
+    /// The earliest start of the newest few contexts of a conversation, so that a long log is not read from its first
+    /// day.
     async fn newest_beginning(
         &self,
         caller: &Caller,
@@ -220,12 +221,12 @@ impl Service {
         let query =
             ContextQuery { conversation_id: request.conversation_id.clone(), limit: 5, ..ContextQuery::default() };
         let page = self.store.contexts(&caller.tenant.tenant_id, &query).await?;
-        // With fewer contexts than asked for, the log is short, and may be older than what is left of them.
+        // With fewer contexts than asked for, the log is short, and may start before the contexts that are left.
         Ok(page.next.and(page.items.iter().map(|context| context.created_at).min()))
     }
 }
 
-/// One entry as a line of history; none if its payload is no longer kept.
+/// An entry as a line of history; none if its payload is erased.
 fn history(entry: &LogEntry, sight: &Sight) -> Option<HistoryShown> {
     let payload: Payload = serde_json::from_str(&entry.body.as_ref()?.payload).ok()?;
     let full = sight.shows(Part::Trace);

@@ -1,4 +1,4 @@
-//! The same answers as texts for WhatsApp. They say no more than the answer holds: they are made from it.
+//! The answers as texts for WhatsApp. They are made from the structured answer, so they cannot say more.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::domain::lifecycle::Status;
 use crate::domain::time::Timestamp;
 use crate::service::wording::{self, Draft, Language, Say, instant, span};
 
-/// What people see of a digest.
+/// How many characters of a digest are shown.
 const DIGEST_CHARS: usize = 8;
 
 pub(super) fn no_context(ended: Option<(Status, Timestamp)>, language: Language) -> String {
@@ -164,7 +164,7 @@ pub(super) fn history(events: &[HistoryShown], more: bool, language: Language) -
         return draft.finish(more);
     }
     draft.say(Say::History);
-    // The newest first: they are the ones that must not be cut off.
+    // The newest first, because the end of a long text is cut off.
     for event in events.iter().rev() {
         let word = wording::event_word(&event.kind).map_or(event.kind.as_str(), |words| language.pick(words));
         let status = event.to.map(|status| language.pick(wording::status(status)));
@@ -178,7 +178,7 @@ pub(super) fn history(events: &[HistoryShown], more: bool, language: Language) -
     draft.finish(more)
 }
 
-/// A redacted value as people read it.
+/// A redacted value as readable text.
 fn readable(value: &Value) -> String {
     match value {
         Value::String(text) => match text.strip_prefix("hmac-sha256:") {

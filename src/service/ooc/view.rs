@@ -1,4 +1,4 @@
-//! What an answer holds. A member that is absent is not shown at this level; one that is null is not there.
+//! The members of an answer. An absent member is not shown at this level; a null one does not exist.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -21,9 +21,9 @@ use crate::service::explanation::Explanation;
 #[derive(Debug, Clone, Serialize)]
 pub struct OocAnswer {
     pub query: &'static str,
-    /// How much was shown.
+    /// The level of detail shown.
     pub detail_level: &'static str,
-    /// When it was true.
+    /// The instant that it describes.
     pub as_of: Timestamp,
     /// The language of `text`.
     pub language: &'static str,
@@ -33,22 +33,22 @@ pub struct OocAnswer {
     pub other_contexts: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<Item>>,
-    /// Whether there is more than is listed.
+    /// Whether the list is incomplete.
     pub more: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// What was left out or covered.
+    /// What was omitted or redacted.
     pub redaction: RedactionShown,
-    /// The same, ready to be sent over WhatsApp.
+    /// The same as a text for WhatsApp.
     pub text: String,
 }
 
-/// What was left out or covered.
+/// What was omitted or redacted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RedactionShown {
     /// The level: of detail, `raw`, or `redacted`.
     pub level: &'static str,
-    /// What was done, as `slot:method`.
+    /// The redactions, as `slot:method`.
     pub applied: Vec<String>,
 }
 
@@ -62,20 +62,20 @@ pub enum Item {
     History(Box<HistoryShown>),
 }
 
-/// A bound command whose owner did not report yet, as it is shown.
+/// A bound command without a report, as it is shown.
 #[derive(Debug, Clone, Serialize)]
 pub struct ExecutionShown {
     pub command_id: CommandId,
     pub name: CommandName,
-    /// Whether its owner has time left, or nobody knows whether it was executed.
+    /// Whether its owner still has time to report, or its execution is unknown.
     pub execution: ExecutionState,
     /// When it was bound.
     pub bound_at: Timestamp,
-    /// Until when its owner has, or had, to report.
+    /// The deadline of the owner's report.
     pub report_by: Timestamp,
-    /// Since when, or from when on, nobody knows whether it was executed.
+    /// The instant from which its execution counts as unknown.
     pub unknown_from: Timestamp,
-    /// How many attempts were replaced.
+    /// How many earlier attempts were replaced.
     pub replaced: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<ContextId>,
@@ -85,7 +85,7 @@ pub struct ExecutionShown {
 }
 
 impl ExecutionShown {
-    /// What this reader sees of a command.
+    /// The command as this reader may see it.
     pub(super) fn of(command: &CommandRecord, sight: &Sight, now: Timestamp) -> Self {
         let full = sight.shows(Part::Trace);
         Self {
@@ -105,17 +105,17 @@ impl ExecutionShown {
 /// A context as it is shown.
 #[derive(Debug, Clone, Serialize)]
 pub struct ContextShown {
-    /// Its id. Random, so it is shown at every level.
+    /// Its id. Random, so every level shows it.
     pub context_id: ContextId,
     pub status: Status,
-    /// From when it is expired.
+    /// Its deadline.
     pub expires_at: Timestamp,
     /// Time left; 0 when it is over.
     pub expires_in_seconds: u64,
     /// When it ended, if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// What a blocked one waits for.
+    /// The reason why it is blocked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<BlockedShown>,
     /// The intent, redacted; null if there is none or it is hidden.
@@ -130,7 +130,7 @@ pub struct ContextShown {
     pub pending_approval: QuestionShown,
     /// Whether a choice is open.
     pub pending_disambiguation: QuestionShown,
-    /// How the last command stands; null if there was none.
+    /// The state of the last command; null if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_command: Option<Option<CommandShown>>,
     /// All slots that callers set, redacted.
@@ -148,7 +148,7 @@ pub struct ContextShown {
     pub trace: Option<Trace>,
 }
 
-/// What a blocked context waits for.
+/// The reason why a context is blocked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BlockedShown {
     pub on: BlockedOn,
@@ -158,7 +158,7 @@ pub struct BlockedShown {
     pub by_command: Option<CommandId>,
 }
 
-/// An open question, without anything that could answer it.
+/// An open question, without the values that could answer it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct QuestionShown {
     pub exists: bool,
@@ -168,7 +168,7 @@ pub struct QuestionShown {
     /// Which command it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<CommandId>,
-    /// From when no answer counts.
+    /// Its deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,17 +181,17 @@ pub struct QuestionShown {
     pub options: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item_id: Option<ItemId>,
-    /// The messages that put it.
+    /// The messages that asked it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prompt_message_ids: Vec<MessageId>,
 }
 
-/// How a command stands.
+/// The state of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommandShown {
     pub command_id: CommandId,
     pub name: CommandName,
-    /// The engine's word, redacted as `last_result`; null if none was reported or it is hidden.
+    /// The engine's status, redacted as `last_result`; null if none was reported or it is hidden.
     pub status: Option<String>,
     pub outcome: Outcome,
 }
@@ -206,7 +206,7 @@ pub struct HistoryShown {
     pub to: Option<Status>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<CommandId>,
-    /// What a message turned out to mean.
+    /// The verdict on a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<VerdictCode>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,17 +219,17 @@ pub struct HistoryShown {
     pub message_ids: Vec<MessageId>,
 }
 
-/// What a context is shown from.
 pub(super) struct Stored<'a> {
     pub(super) context: &'a ContextRecord,
-    /// The open items to which an answer would still count.
+    /// The open items that can still be answered.
     pub(super) open: &'a [PendingItem],
     pub(super) last_command: Option<&'a CommandRecord>,
     pub(super) now: Timestamp,
 }
 
 impl Stored<'_> {
-    /// A question whose time is over no longer makes a context pending, written down or not.
+    /// The status now: a question after its deadline does not make a context pending, even if its expiry is not
+    /// recorded yet.
     pub(super) fn status(&self) -> Status {
         match self.context.status_at(self.now) {
             Status::Pending if self.open.is_empty() => Status::Active,
@@ -237,7 +237,7 @@ impl Stored<'_> {
         }
     }
 
-    /// What this reader sees.
+    /// The context as this reader may see it.
     pub(super) fn shown(&self, sight: &Sight, redactor: &mut Redactor<'_>) -> ContextShown {
         let (context, full) = (self.context, sight.shows(Part::Trace));
         let status = self.status();
@@ -271,7 +271,7 @@ impl Stored<'_> {
         }
     }
 
-    /// When it ended: at its deadline, if only the clock ended it so far.
+    /// When it ended: at its deadline, if its expiry is not recorded yet.
     pub(super) fn ended_at(&self) -> Option<Timestamp> {
         match &self.context.state {
             State::Expired { .. } => Some(self.context.expires_at),
@@ -318,7 +318,8 @@ impl Stored<'_> {
     }
 }
 
-/// The slots that callers set. The server's own carry keys and fingerprints; what may be shown of them is elsewhere.
+/// The slots that callers set. The server's own slots contain keys and fingerprints; what may be shown of them is shown
+/// elsewhere.
 fn callers_own(slots: &Slots) -> Slots {
     let own = slots.iter().filter(|(name, _)| classify(name) != SlotClass::ReadOnly);
     own.map(|(name, value)| (name.clone(), value.clone())).collect()

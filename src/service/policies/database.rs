@@ -1,4 +1,4 @@
-//! What was published for every server on a database.
+//! Policies that were published for every server on a database.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::domain::rulebook::Rulebook;
 use crate::packs::{PackSource, set_hash};
 use crate::storage::{PolicySet, Store};
 
-/// A database, the version that is in force, and one that does not load.
+/// A database, the version in force, and a version that failed to load.
 pub(super) struct DatabaseWatch {
     store: Arc<dyn Store>,
     version: u64,
@@ -24,7 +24,7 @@ impl DatabaseWatch {
         Ok((Self { store, version, broken: None }, rules, origin, shown(version)))
     }
 
-    /// Asks for the newest version, and reads it if it is another one.
+    /// Asks for the newest version, and reads it if it is new.
     pub(super) async fn look(&mut self) -> Found {
         let newest = match self.store.policies_version().await {
             Ok(newest) => newest,
@@ -33,7 +33,7 @@ impl DatabaseWatch {
         if newest == self.version {
             return Found::Same;
         }
-        // What was published never changes, and neither does this program.
+        // A published version never changes, so this program can never load it.
         if self.broken == Some(newest) {
             return Found::Failing;
         }
@@ -57,11 +57,11 @@ fn shown(version: u64) -> Option<u64> {
     (version > 0).then_some(version)
 }
 
-/// The rules of a version; of none, and of one that went back to them, those that the program brings along.
+/// The rules of a version. Version 0, and a version without a set, mean the built-in packs.
 pub(super) async fn read(store: &dyn Store, version: u64) -> Result<(Arc<Rulebook>, PolicyOrigin), PolicyFailure> {
     let set = if version == 0 { None } else { store.policy_set(version).await? };
     let origin = if set.is_some() { PolicyOrigin::Published } else { PolicyOrigin::Shipped };
-    // Packs take milliseconds to check, and requests are not to wait for that.
+    // Checking packs takes milliseconds; on another thread, requests do not wait for it.
     let loaded = tokio::task::spawn_blocking(move || set.map_or_else(|| PackSource::Shipped.load(), load)).await;
     let loaded = loaded.map_err(|_| PolicyFailure::Lost)?;
     let what = format!("the policies that were published as version {version}");

@@ -1,4 +1,4 @@
-//! A folder of packs that may change at any time, by any hand.
+//! A folder of packs whose files may change at any time.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use crate::domain::policy::PolicyError;
 use crate::domain::rulebook::Rulebook;
 use crate::packs::{Glance, PackFiles, PackSource, glance};
 
-/// A folder, what of it is in force, and how it looked.
+/// Watches a folder.
 ///
-/// A change is taken up when the folder has looked the same twice: a file that is half written, or the second of two
-/// that belong together, need not fail to load.
+/// A change is loaded only after the folder looked the same twice, so that a half-written file, or the first of two
+/// related files, is not loaded.
 pub(super) struct FolderWatch {
     source: PackSource,
     folder: PathBuf,
-    /// What is in force.
+    /// The files in force.
     files: PackFiles,
-    /// What does not load.
+    /// The files that failed to load.
     broken: Option<PackFiles>,
-    /// How it looked last.
+    /// The folder's appearance at the last look.
     seen: Option<Glance>,
-    /// How it looked when it was last found to hold what is in force.
+    /// The folder's appearance when it last contained the files in force.
     settled: Option<Glance>,
 }
 
@@ -33,7 +33,7 @@ impl FolderWatch {
         Ok((Self { source, folder, files, broken: None, seen: None, settled: None }, Arc::new(rules)))
     }
 
-    /// Looks at the folder, and reads it only if it looks different.
+    /// Reads the folder if its appearance changed.
     pub(super) fn look(&mut self) -> Found {
         let looks = glance(&self.folder);
         if self.settled.as_ref() == Some(&looks) {
@@ -63,8 +63,8 @@ impl FolderWatch {
         }
     }
 
-    /// The folder is read once more after this: within one tick of the file system's clock a file can change again and
-    /// look the same.
+    /// The folder is read once more afterwards: within one tick of the file system's clock, a file can change again
+    /// without changing its appearance.
     fn take_up(&mut self, files: PackFiles) -> Found {
         self.settled = None;
         match files.load() {

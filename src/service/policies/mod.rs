@@ -1,8 +1,8 @@
-//! Where the rules come from while the server runs, and how the next ones get there.
+//! Where the rules come from, and how they are replaced while the server runs.
 //!
-//! A server lives by a folder, or, without one, by what was published for every server on its database, or by the packs
-//! that the program brings along. It looks again and again. All or nothing: what does not load changes nothing, the
-//! former rules stay in force, and that is visible.
+//! The source is a folder, or else the set published for every server on the database, or else the built-in packs. It
+//! is polled. A set that does not load changes nothing: the former rules stay in force, and the status reports it as
+//! stale.
 
 mod database;
 mod folder;
@@ -22,15 +22,15 @@ use crate::domain::policy::{LoadedPack, PolicyError, PolicyRef};
 use crate::domain::rulebook::Rulebook;
 use crate::storage::{StorageError, Store};
 
-/// Between two looks at a folder.
+/// How often a folder is polled.
 const LOOK_AT_FOLDER: Duration = Duration::from_secs(2);
-/// Between two questions for the newest published version.
+/// How often the database is polled for a newer version.
 const ASK_DATABASE: Duration = Duration::from_secs(1);
 
-/// What the rules in force were read from.
+/// The source of the rules in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyOrigin {
-    /// The program brings them along.
+    /// Built into the program.
     Shipped,
     /// They were published for every server on the database.
     Published,
@@ -39,7 +39,7 @@ pub enum PolicyOrigin {
 }
 
 impl PolicyOrigin {
-    /// Its word on the wire and in logs.
+    /// Its name on the wire and in logs.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -50,19 +50,18 @@ impl PolicyOrigin {
     }
 }
 
-/// Which rules are in force, and whether they are the newest.
+/// The rules in force, and whether they are the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolicyStatus {
-    /// What they were read from.
     pub origin: PolicyOrigin,
-    /// The published version that put them in force, if one did.
+    /// The published version that put them in force, if any.
     pub version: Option<u64>,
-    /// Newer ones could not be taken up, or it is not known whether there are any: the former ones are in force.
+    /// Newer rules failed to load, or it is unknown whether there are any; the former ones stay in force.
     pub stale: bool,
 }
 
 impl PolicyStatus {
-    /// Rules that nothing replaces.
+    /// The status of rules that are never replaced.
     pub(super) fn fixed() -> watch::Receiver<Self> {
         watch::channel(Self { origin: PolicyOrigin::Shipped, version: None, stale: false }).1
     }
@@ -71,14 +70,14 @@ impl PolicyStatus {
 /// Why rules could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyFailure {
-    /// They do not load.
+    /// They are invalid.
     #[error("{what} do not load: {}", joined(.errors))]
     Broken {
         what: String,
         /// Everything that is wrong with them.
         errors: Vec<PolicyError>,
     },
-    /// The database does not tell.
+    /// The database failed.
     #[error("the published policies cannot be read: {0}")]
     Storage(#[from] StorageError),
     #[error("the policies could not be read")]
@@ -89,28 +88,25 @@ fn joined(errors: &[PolicyError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" | ")
 }
 
-/// What a look found.
 enum Found {
-    /// What is in force.
     Same,
-    /// Something on its way: the next look will tell.
+    /// A change in progress: the next poll decides.
     Unsettled,
-    /// What failed before, unchanged.
+    /// The same failure as before.
     Failing,
-    /// New rules, and the published version that they are.
+    /// New rules, and their published version.
     New(Arc<Rulebook>, PolicyOrigin, Option<u64>),
-    /// Something that cannot be taken up.
+    /// New rules that cannot be loaded.
     Failed(PolicyFailure),
 }
 
-/// What came of a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polled {
     /// The rules are as they were.
     Unchanged,
     /// New rules are in force.
     Replaced,
-    /// New rules could not be taken up; the former ones are in force.
+    /// New rules failed to load; the former ones stay in force.
     Failed,
 }
 
@@ -119,7 +115,7 @@ enum Source {
     Database(DatabaseWatch),
 }
 
-/// Looks at where the rules come from, and replaces those in force.
+/// Polls the source of the rules and replaces those in force.
 pub struct PolicyWatch {
     source: Source,
     rules: watch::Sender<Arc<Rulebook>>,
@@ -134,14 +130,14 @@ impl std::fmt::Debug for PolicyWatch {
 }
 
 impl PolicyWatch {
-    /// Reads a folder, and will look at it. Blocks on the disk.
+    /// Reads a folder and prepares to poll it. Blocks on the disk.
     pub fn of_folder(folder: PathBuf) -> Result<(Self, RulesInForce), PolicyFailure> {
         let (watch, rules) = FolderWatch::new(folder)?;
         Ok(Self::new(Source::Folder(Arc::new(Mutex::new(watch))), rules, PolicyOrigin::Folder, None))
     }
 
-    /// Reads the newest published set, or takes the packs that the program brings along, and will ask for newer ones.
-    /// A newest set that does not load is an error: nobody chose what an older one would decide.
+    /// Reads the newest published set, or the built-in packs if there is none, and prepares to poll for newer ones. If
+    /// the newest set does not load, that is an error: nobody has chosen to be ruled by an older one.
     pub async fn of_database(store: Arc<dyn Store>) -> Result<(Self, RulesInForce), PolicyFailure> {
         let (watch, rules, origin, version) = DatabaseWatch::new(store).await?;
         Ok(Self::new(Source::Database(watch), rules, origin, version))
@@ -154,18 +150,18 @@ impl PolicyWatch {
         (Self { source, rules, status, complaint: None }, in_force)
     }
 
-    /// What is in force now and from now on.
+    /// The status now, and a way to follow it.
     #[must_use]
     pub fn status(&self) -> watch::Receiver<PolicyStatus> {
         self.status.subscribe()
     }
 
-    /// Looks once, and replaces the rules if there are new ones that load.
+    /// Polls once, and replaces the rules if there are new ones that load.
     pub async fn poll(&mut self) -> Polled {
         let found = match &mut self.source {
             Source::Folder(folder) => {
                 let folder = Arc::clone(folder);
-                // Reading files blocks. A look that panicked has left nothing half done that the next would trust.
+                // Reading files blocks. A poll that panicked leaves no state that the next one relies on.
                 let look = move || folder.lock().unwrap_or_else(PoisonError::into_inner).look();
                 tokio::task::spawn_blocking(look).await.unwrap_or(Found::Failed(PolicyFailure::Lost))
             }
@@ -193,7 +189,7 @@ impl PolicyWatch {
 
     fn settled(&mut self) -> Polled {
         if self.complaint.take().is_some() {
-            tracing::info!("the policies in force are the newest again");
+            tracing::info!("the newest policies are in force again");
             self.status.send_modify(|status| status.stale = false);
         }
         Polled::Unchanged
@@ -203,14 +199,14 @@ impl PolicyWatch {
         metrics::counter!("cscp_policy_reload_failures_total").increment(1);
         let complaint = failure.to_string();
         if self.complaint.as_ref() != Some(&complaint) {
-            tracing::error!(policy.error = %complaint, "policies could not be taken up; the former ones stay in force");
+            tracing::error!(policy.error = %complaint, "new policies failed to load; the former ones stay in force");
             self.complaint = Some(complaint);
         }
         self.status.send_modify(|status| status.stale = true);
         Polled::Failed
     }
 
-    /// Looks until it is told to stop.
+    /// Polls until the server stops.
     pub async fn follow_until(mut self, stopped: impl Future<Output = ()>) {
         let pause = match self.source {
             Source::Folder(_) => LOOK_AT_FOLDER,
@@ -237,7 +233,7 @@ fn announce(what: &str, rules: &Rulebook, origin: PolicyOrigin, version: Option<
     tracing::info!(policy.origin = origin.as_str(), policy.version = version, policy.packs = %packs, "{what}");
 }
 
-/// The packs of a rulebook, by what names them.
+/// References to the packs of a rulebook.
 pub(super) fn packs_of(rules: &Rulebook) -> impl Iterator<Item = &PolicyRef> {
     rules.book().packs().filter_map(|pack| rules.book().pack(&pack.pack_id)).map(LoadedPack::reference)
 }

@@ -1,4 +1,4 @@
-//! Publishing: a set reaches the database only after everything in it was checked as every server will check it.
+//! Publishing: a set is stored only after the same checks that every server makes when it loads it.
 
 use super::database::read;
 use super::{PolicyFailure, packs_of};
@@ -9,35 +9,33 @@ use crate::domain::time::Timestamp;
 use crate::packs::{NamedText, PackSource, set_hash};
 use crate::storage::{PolicySet, StorageError, Store};
 
-/// Why nothing was published.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PublishError {
     /// It does not load.
     #[error("the set does not load")]
     Broken(Vec<PolicyError>),
-    /// It decides otherwise than its own cases say; each line names a file, a case and the difference.
+    /// Some of its own cases fail; each line names a file, a case and the difference.
     #[error("{} cases failed", .0.len())]
     Cases(Vec<String>),
-    /// The newest version cannot be read, so it cannot be compared with.
+    /// The newest version cannot be read for comparison.
     #[error("{0}")]
     Policies(#[from] PolicyFailure),
-    /// The database does not take it.
+    /// The database failed.
     #[error("{0}")]
     Storage(#[from] StorageError),
 }
 
-/// What is published now.
+/// The set that is published now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     /// Its version; 0 if nothing was ever published.
     pub version: u64,
-    /// Whether it is new; otherwise it was the newest already.
+    /// Whether a new version was made; otherwise the newest was already the same.
     pub new: bool,
-    /// The packs in it.
     pub packs: Vec<PolicyRef>,
-    /// Cases that came out as expected.
+    /// Cases that passed.
     pub passed: usize,
-    /// Tenants that are attached to a pack which is not in it: every command of theirs is treated as S3.
+    /// Tenants attached to a pack that the set lacks: each of their commands is treated as S3.
     pub without_pack: Vec<TenantId>,
 }
 
@@ -50,7 +48,7 @@ pub async fn publish_policies(
 ) -> Result<Published, PublishError> {
     let files = source.files_with_cases().map_err(PublishError::Broken)?;
     let paths = files.to_paths();
-    // What is checked is what will be read: the files as they are stored, and not the folder once more.
+    // Checks the file texts that will be stored, instead of reading the folder again.
     let rules = PackSource::Published(paths.clone()).load().map_err(PublishError::Broken)?;
     let reports = files.run_cases(rules.book()).map_err(PublishError::Broken)?;
     let failures = reports
@@ -79,7 +77,7 @@ pub async fn publish_policies(
     })
 }
 
-/// The newest version, if it is this set already. One that only says so was changed by other hands.
+/// The newest version, if it is this set. A version with the same hash and other files was tampered with.
 async fn same(store: &dyn Store, hash: &str, files: &[NamedText]) -> Result<Option<u64>, StorageError> {
     let newest = store.policy_versions(None, 1).await?.pop();
     let Some(newest) = newest.filter(|newest| newest.hash.as_deref() == Some(hash)) else { return Ok(None) };
@@ -87,7 +85,7 @@ async fn same(store: &dyn Store, hash: &str, files: &[NamedText]) -> Result<Opti
     Ok(set.is_some_and(|set| set.files == files).then_some(newest.version))
 }
 
-/// Goes back to the packs that the program brings along, as a version of its own.
+/// Publishes a version that returns to the built-in packs.
 pub async fn withdraw_policies(
     store: &dyn Store,
     note: Option<&str>,
@@ -103,7 +101,7 @@ pub async fn withdraw_policies(
     Ok(Published { version, new, packs, passed: 0, without_pack: attached_elsewhere(store, &rules).await? })
 }
 
-/// Tenants that are attached to a pack which these rules do not have.
+/// Tenants attached to a pack that these rules lack.
 async fn attached_elsewhere(store: &dyn Store, rules: &Rulebook) -> Result<Vec<TenantId>, StorageError> {
     let tenants = store.tenants().await?.into_iter();
     let lost =

@@ -1,4 +1,5 @@
-//! What a page of a search means for an erasure: which records go, which stay without a name, which streams are locked.
+//! What to do with a page of a search for an erasure: records to delete, records to keep without the name, streams to
+//! lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use crate::domain::id::{CommandId, ContextFrameId, ContextId, ConversationId, It
 use crate::domain::operation::{ItemRef, Needs};
 use crate::storage::{Disposal, Found, SpaceRowKind, Table};
 
-/// A record that stays without the name of the person.
+/// A record that is kept without the name of the person.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scrub {
     Context(ContextId),
@@ -22,11 +23,11 @@ pub(super) enum Scrub {
     Space(SpaceId, SpaceRowKind, String),
 }
 
-/// What one transaction does to a page.
+/// The changes to one page, made in one transaction.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) disposal: Disposal,
-    /// Messages of which only the key stays.
+    /// Messages of which only the dedupe key is kept.
     pub(super) messages: Vec<Digest>,
     pub(super) scrubs: BTreeSet<Scrub>,
     pub(super) locks: BTreeSet<StreamKey>,
@@ -34,7 +35,7 @@ pub(super) struct Batch {
     pub(super) payloads: BTreeMap<StreamId, Vec<u64>>,
 }
 
-/// Records of one conversation that go together.
+/// Records of one conversation, which are erased together.
 pub(super) type OfConversations = BTreeMap<ConversationId, Batch>;
 
 impl Batch {
@@ -53,7 +54,7 @@ impl Batch {
             && disposal.space_records.is_empty()
     }
 
-    /// How many records of each kind it is about.
+    /// Adds the numbers of records of each kind.
     pub(super) fn count(&self, counts: &mut BTreeMap<String, u64>) {
         let disposal = &self.disposal;
         let sizes = [
@@ -72,8 +73,8 @@ impl Batch {
         }
     }
 
-    /// Takes in a page. What belongs to a conversation of the person's own is put aside; what belongs to their own
-    /// registration and memory goes with that.
+    /// Adds a page. Records of the person's own conversations are collected for later; records of their registration
+    /// and memories are erased with those.
     pub(super) fn of(table: Table, page: Vec<Found>, subject: &Subject, own: &mut OfConversations) -> Self {
         let mut batch = Self::default();
         for found in page {
@@ -97,7 +98,7 @@ impl Batch {
                     return own.entry(id).or_default().goes(table, first);
                 }
                 self.locks.insert(StreamKey::Conversation(id));
-                // A frame is shown with its hash: it is whole or not there.
+                // A frame is shown with its hash, so it is deleted and not rewritten.
                 if table == Table::Frames || subject.acts_in(found, body) {
                     self.goes(table, first);
                 } else {
@@ -116,7 +117,7 @@ impl Batch {
                 let space = SpaceId::new(first.clone()).ok().filter(|space| !subject.spaces.contains(space));
                 let Some((space, kind)) = space.zip(SpaceRowKind::parse(second)) else { return };
                 self.locks.insert(StreamKey::FactSpace(space.clone()));
-                // A pack has a hash of what it shows.
+                // A pack has a hash of its content, so it is deleted and not rewritten.
                 if kind == SpaceRowKind::Pack {
                     self.disposal.space_records.push((space, kind, third.clone()));
                 } else {
@@ -153,7 +154,7 @@ impl Batch {
         self.scrubs.extend(scrub);
     }
 
-    /// What has to be loaded under the locks to be written without the name.
+    /// The records to load under the locks, to be written again without the name.
     pub(super) fn needs(&self) -> Vec<Needs> {
         let needs = |scrub: &Scrub| match scrub {
             Scrub::Context(id) => Some(Needs { context: Some(id.clone()), ..Needs::default() }),

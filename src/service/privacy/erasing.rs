@@ -1,8 +1,9 @@
-//! An erasure, transaction by transaction. Each erases some and records it; what was begun is finished by asking again.
+//! Runs an erasure. Each transaction erases some records and logs it; the same request again continues an interrupted
+//! erasure.
 //!
-//! The order makes that safe: what leads to the rest goes last. First what others' records say of the person, then their
-//! memories, then their conversations, each with its contexts and messages in its last transaction, then their
-//! registration. Whoever asks again finds what is left by the same names.
+//! The order makes that safe: the records by which others are found are erased last. First others' records that mention
+//! the person, then their memories, then their conversations (contexts and messages in the last transaction of each),
+//! then their registration. A repeated request finds what is left by the same names.
 
 use std::collections::BTreeSet;
 
@@ -18,12 +19,12 @@ use crate::domain::id::{ErasureId, StreamId};
 use crate::domain::policy::PolicyRef;
 use crate::storage::{Counts, Disposal, Disposing, ErasureRow, Kept, count_kinds};
 
-/// Entries whose payloads go in one transaction.
+/// Payloads erased in one transaction.
 const CHUNK: u64 = 2_000;
-/// How long the key of an erased message is kept, in seconds: a day longer than channels redeliver.
+/// How long the dedupe key of an erased message is kept, in seconds: a day longer than channels redeliver.
 const TOMBSTONE_SECONDS: u32 = 8 * 24 * 60 * 60;
 
-/// One erasure at work.
+/// A running erasure.
 pub(super) struct Erasing<'a> {
     pub(super) service: &'a Service,
     pub(super) caller: &'a Caller,
@@ -32,14 +33,14 @@ pub(super) struct Erasing<'a> {
     pub(super) progress: Progress,
 }
 
-/// What stands where a person was named whom this erasure was about.
+/// The pseudonym that replaces the person's name in records that are kept.
 pub(in crate::service) fn pseudonym(erasure_id: &ErasureId) -> String {
     let id = erasure_id.as_str();
     format!("erased-{}", id.get(id.len().saturating_sub(12)..).unwrap_or_default())
 }
 
 impl Erasing<'_> {
-    /// What stands where the person was named. Random, and the same throughout an erasure.
+    /// The pseudonym of this erasure.
     fn pseudonym(&self) -> String {
         pseudonym(&self.row.erasure_id)
     }
@@ -58,7 +59,7 @@ impl Erasing<'_> {
         Ok(disposing)
     }
 
-    /// Searches once through everything and erases what it finds, but for the registration; says whether there was any.
+    /// Searches everything once and erases what it finds, except the registration; returns whether there was anything.
     pub(super) async fn round(&mut self, subject: &Subject) -> Result<bool, ServiceError> {
         let tenant_id = self.caller.tenant.tenant_id.clone();
         let store = std::sync::Arc::clone(&self.service.store);
@@ -85,7 +86,7 @@ impl Erasing<'_> {
         Ok(any)
     }
 
-    /// Erases what a page of a search found outside of what is the person's own.
+    /// Erases what a page of a search found outside the person's own streams.
     async fn apply(&mut self, subject: &Subject, mut batch: Batch) -> Result<bool, ServiceError> {
         let tenant_id = self.caller.tenant.tenant_id.clone();
         let streams: Vec<StreamId> = batch.payloads.keys().cloned().collect();
@@ -109,8 +110,8 @@ impl Erasing<'_> {
         self.commit(disposing, batch, scrubbed).await
     }
 
-    /// Erases everything in a stream of the person's own, with the rows that belong to it, and its name. Payloads go from
-    /// the end, so that what leads here goes last.
+    /// Erases a stream of the person: payloads, rows and name. Payloads are erased from the end, so that the entries by
+    /// which the rest is found are erased last.
     async fn stream(&mut self, subject: &Subject, key: StreamKey, mut batch: Batch) -> Result<bool, ServiceError> {
         let mut any = false;
         let mut last = None;
@@ -134,7 +135,7 @@ impl Erasing<'_> {
         }
     }
 
-    /// Erases and records it; says whether there was any.
+    /// Erases and logs it; returns whether there was anything.
     async fn commit(
         &mut self,
         mut disposing: Disposing,
@@ -145,14 +146,14 @@ impl Erasing<'_> {
         batch.disposal.tombstones.extend(batch.messages.iter().map(|key| (*key, until)));
         let mut counts = disposing.erase(&batch.disposal).await?;
         if scrubbed > 0 {
-            // They went and came back without the name.
+            // Scrubbed rows were deleted and written again without the name, so they do not count as erased.
             for (kind, rows) in scrubbing::kinds(&batch.scrubs) {
                 counts.entry(kind).and_modify(|count| *count = count.saturating_sub(rows));
             }
             counts.insert("scrubbed", scrubbed);
         }
         if counts.values().all(|count| *count == 0) {
-            // Names that were only locked are let go of.
+            // Removes stream names that were created only to be locked.
             disposing.commit().await?;
             return Ok(false);
         }
@@ -166,7 +167,7 @@ impl Erasing<'_> {
         let counts = count_kinds(counts);
         self.progress.add(&counts);
         let cause = ErasureCause::Subject { erasure_id: self.row.erasure_id.clone() };
-        // What told of the rows goes with them, or names the person and goes for that: the log tells of none of them any more.
+        // The list of rows is empty: entries about these rows are erased too, so no remaining entry mentions them.
         let rows = Some(ErasedRows::default());
         self.tell(disposing, DisposalEvent::RecordsErased { cause, payloads: payloads.to_vec(), counts, rows });
     }
@@ -183,7 +184,7 @@ impl Erasing<'_> {
         Ok(disposing.transaction().keep(&self.caller.tenant.tenant_id, &kept).await?)
     }
 
-    /// Erases the registration, and everything is done.
+    /// Erases the registration and completes the erasure.
     pub(super) async fn finish(
         &mut self,
         subject: &Subject,

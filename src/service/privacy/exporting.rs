@@ -1,4 +1,4 @@
-//! Everything that is held about somebody, page by page.
+//! Exports everything that is stored about a person, page by page.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,10 +10,10 @@ use super::subject::Subject;
 use crate::evidence::artifact::without_secrets;
 use crate::storage::{Found, Place, Table};
 
-/// Records looked through for one page: a page takes no longer than that, and may hold nothing.
+/// Records searched for one page. This limits the time of a page, which may be empty.
 const LOOKED_AT: u32 = 1_000;
 
-/// In which order tables are shown.
+/// The order of tables in an export.
 const ORDER: [Table; 9] = [
     Table::Principals,
     Table::Contexts,
@@ -33,11 +33,11 @@ pub struct ExportPlace {
     after: Option<Place>,
 }
 
-/// A record about somebody.
+/// A record about the person.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Exported {
     pub kind: &'static str,
-    /// What it says, without secrets of the server.
+    /// The record, without secrets of the server.
     pub record: Value,
 }
 
@@ -50,7 +50,7 @@ pub struct Export {
 }
 
 impl Service {
-    /// Everything that is held about somebody, page by page, in bounded memory.
+    /// Everything that is stored about a person, page by page, in bounded memory.
     pub async fn export_subject(
         &self,
         caller: &Caller,

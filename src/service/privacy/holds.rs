@@ -1,4 +1,4 @@
-//! Legal holds: what must not be erased, neither at anybody's wish nor because its time is over.
+//! Legal holds: records that must not be erased, neither on request nor by age.
 
 use std::sync::PoisonError;
 
@@ -13,14 +13,14 @@ use crate::domain::id::{ConversationId, HoldId, Ids, KeyId, PrincipalId};
 use crate::domain::time::Timestamp;
 use crate::storage::{Disposing, Held, HoldRow, HoldTerms, Kept};
 
-/// A hold that is to be placed.
+/// A hold to place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewHold {
     /// What kind of thing is held.
     pub kind: Held,
     /// The principal or the conversation.
     pub subject: String,
-    /// Why: a reference to the matter.
+    /// A reference to the legal matter.
     pub reason: Option<String>,
 }
 
@@ -36,7 +36,6 @@ pub struct HoldShown {
     pub conversation_id: Option<ConversationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When it was placed.
     pub placed_at: Timestamp,
     /// The credential that placed it.
     pub key_id: KeyId,
@@ -60,7 +59,7 @@ impl From<HoldRow> for HoldShown {
 }
 
 impl Service {
-    /// Places a hold. From its commit on nothing of it is erased.
+    /// Places a hold. After its commit nothing of it is erased.
     pub async fn place_hold(&self, caller: &Caller, new: NewHold) -> Result<HoldShown, ServiceError> {
         let tenant_id = &caller.tenant.tenant_id;
         let mut disposing = Disposing::begin(self.store.as_ref(), &caller.tenant, []).await?;
@@ -87,11 +86,11 @@ impl Service {
         Ok(row.into())
     }
 
-    /// Lifts a hold, and forgets what it held.
+    /// Lifts a hold and deletes the record of what it held.
     pub async fn lift_hold(&self, caller: &Caller, id: &HoldId) -> Result<HoldShown, ServiceError> {
         let tenant_id = &caller.tenant.tenant_id;
         let mut disposing = Disposing::begin(self.store.as_ref(), &caller.tenant, []).await?;
-        // Holds come and go under the lock that is held now.
+        // Holds are placed and lifted under the lock that is held now.
         let row = self.store.hold(tenant_id, id).await?.ok_or(ServiceError::NotFound("hold"))?;
         disposing.transaction().keep(tenant_id, &Kept::NoHold(id.clone())).await?;
         let event = DisposalEvent::HoldLifted { hold_id: id.clone(), key_id: caller.key_id.clone() };

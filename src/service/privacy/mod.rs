@@ -1,5 +1,4 @@
-//! What people may ask for about themselves: that everything is erased, and to see everything. And what must stay for the
-//! time being: legal holds.
+//! The rights of persons: to have their data erased, and to see it. And legal holds, which forbid erasure.
 
 mod batch;
 mod erasing;
@@ -30,18 +29,18 @@ use crate::domain::refusal::Refusal;
 use crate::domain::subject::Identifiers;
 use crate::storage::{Disposing, ErasureRow};
 
-/// How often everything is searched again for what was written meanwhile.
+/// How often everything is searched for records written meanwhile, before the erasure asks the caller to repeat it.
 const ROUNDS: u32 = 5;
 
-/// An erasure that is asked for.
+/// A request for an erasure.
 #[derive(Debug, Clone)]
 pub struct Erase {
     pub selector: Selector,
-    /// The same as it was sent: what the commitment is made over.
+    /// The selector as it was sent: the commitment is made over it.
     pub named: Value,
-    /// The `Idempotency-Key`: asking again with it goes on with what was begun.
+    /// The `Idempotency-Key`: a request with the same key continues the erasure.
     pub key: String,
-    /// Why, in a word of letters and underscores; it is kept.
+    /// A reason in letters and underscores; it is kept.
     pub reason: Option<String>,
 }
 
@@ -53,24 +52,25 @@ impl Erase {
         caller.keyed(Purpose::Request, &canonical(&owned))
     }
 
-    /// A digest of the key is kept: a key that names the person would keep the person.
+    /// Refuses a key that contains the person's name: a digest of the key is kept, and the name could be guessed from
+    /// it.
     fn check(&self, identifiers: &Identifiers) -> Result<(), ServiceError> {
         if identifiers.name(&self.key) { Err(ServiceError::KeyNamesSubject) } else { Ok(()) }
     }
 }
 
-/// What an erasure came to.
+/// The result of an erasure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Erased {
     pub shown: ErasureShown,
-    /// The secret of the commitment. Given out once and kept nowhere.
+    /// The secret of the commitment, returned once and stored nowhere.
     pub subject_salt: Option<Digest>,
-    /// Whether it had been completed before.
+    /// Whether it was completed by an earlier request.
     pub replayed: bool,
 }
 
 impl Service {
-    /// Counts what an erasure would find, and says whether something is held. Writes nothing.
+    /// Counts what an erasure would erase, and reports whether anything is held. Writes nothing.
     pub async fn survey_subject(
         &self,
         caller: &Caller,
@@ -81,17 +81,18 @@ impl Service {
         Ok(Unrecorded::new(survey, Looked::at("privacy.survey", people)))
     }
 
-    /// Erases everything about somebody, or goes on with what was begun with the same key.
+    /// Erases everything about a person, or continues an erasure with the same key.
     ///
-    /// Fails with [`ServiceError::LegalHold`] where something of it is held, and has then erased nothing of that.
+    /// Fails with [`ServiceError::LegalHold`] if anything is held; held records are never erased.
     pub async fn erase_subject(&self, caller: &Caller, asked: &Erase) -> Result<Erased, ServiceError> {
-        // One at a time in this process; another process is kept apart by the locks of the streams.
+        // One erasure at a time in this process; the locks of the streams keep other processes out.
         let _turn = self.erasing.lock().await;
         let tenant_id = &caller.tenant.tenant_id;
         let request = asked.request(caller);
         let begun = self.store.erasure_by_request(tenant_id, &request).await?;
         if let Some(row) = begun.as_ref().filter(|row| row.finished_at.is_some()) {
-            // Nothing that is kept tells whom it was about; whoever has something left was it not.
+            // The record of an erasure does not name the person. If this person still has data, the key was used for
+            // another one.
             if !self.survey(caller, &asked.selector).await?.counts.is_empty() {
                 return Err(ServiceError::Refused(Refusal::IdempotencyKeyReused));
             }
@@ -111,11 +112,11 @@ impl Service {
                 return Ok(Erased { shown, subject_salt: Some(salt), replayed: false });
             }
         }
-        // Somebody writes faster than this erases.
+        // Data is written faster than it is erased.
         Err(ServiceError::Busy { retry_after_seconds: 5 })
     }
 
-    /// The erasure with this request's key: as it stands, or begun now.
+    /// The erasure of this request's key: the one begun before, or a new one.
     async fn begun<'a>(
         &'a self,
         caller: &'a Caller,
@@ -131,7 +132,7 @@ impl Service {
         }
         let subject = self.subject(&caller.tenant.tenant_id, &asked.selector).await?;
         asked.check(&subject.identifiers)?;
-        // Refused before anything is written, if anything is held now; what is held later stops it where it is.
+        // Refused before anything is written if anything is held now; a later hold stops the erasure where it is.
         if self.survey(caller, &asked.selector).await?.held {
             return Err(ServiceError::LegalHold);
         }
@@ -154,7 +155,7 @@ impl Service {
         Ok(erasing)
     }
 
-    /// An erasure as it stands.
+    /// The state of an erasure.
     pub async fn erasure(&self, caller: &Caller, id: &ErasureId) -> Result<Unrecorded<ErasureShown>, ServiceError> {
         let asked = Looked::at("privacy.erasure", [id]).asked();
         let found = async {

@@ -1,5 +1,5 @@
-//! What is kept of an erasure and given out about it: how far it is, and a signed receipt at its end. Nothing in it tells
-//! about whom it was.
+//! The record of an erasure: its progress, and a signed receipt at the end. It contains nothing that identifies the
+//! person.
 
 use std::collections::BTreeMap;
 
@@ -15,22 +15,22 @@ use crate::storage::{ErasureRow, Tenant};
 /// The first line of every receipt.
 const TITLE: &str = "cscp erasure receipt v1";
 
-/// How far an erasure is. Written with each of its transactions.
+/// The progress of an erasure, written with each of its transactions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(in crate::service) struct Progress {
     /// Why, in a word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::service) reason: Option<String>,
-    /// What went so far.
+    /// The numbers of records erased so far.
     pub(in crate::service) counts: BTreeMap<String, u64>,
-    /// The entries of the disposal stream that say so, with their hashes.
+    /// The entries of the disposal stream for this erasure, with their hashes.
     pub(in crate::service) entries: Vec<(ArtifactId, Digest)>,
-    /// Whom it was about, under a secret that only whoever asked has.
+    /// The commitment to the person. Only the requester has the secret that opens it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::service) subject_commitment: Option<Digest>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::service) receipt: Option<String>,
-    /// Whether somebody has signed it.
+    /// Whether the receipt is signed.
     #[serde(default)]
     pub(in crate::service) signed: bool,
 }
@@ -41,7 +41,7 @@ impl Progress {
     }
 
     pub(super) fn text(&self) -> String {
-        // Every part of it writes as JSON; a body that did not would be refused when it is read.
+        // Serialization cannot fail; an empty body would be refused when it is read.
         serde_json::to_string(self).unwrap_or_default()
     }
 
@@ -52,11 +52,11 @@ impl Progress {
         }
     }
 
-    /// Writes the receipt, signed by the tenant's log if that has a key.
+    /// Writes the receipt, signed by the tenant's log if the log has a key.
     pub(super) fn sign(&mut self, log: &Transparency, tenant: &Tenant, row: &ErasureRow) -> Result<(), ServiceError> {
         let text = self.lines(tenant, row);
         let signed = log.sign_text(tenant, &text).map_err(|error| {
-            tracing::error!(log.error = %error, "a receipt could not be signed");
+            tracing::error!(log.error = %error, "the receipt of an erasure could not be signed; it stays open");
             ServiceError::Internal
         })?;
         self.signed = signed.is_some();
@@ -64,7 +64,7 @@ impl Progress {
         Ok(())
     }
 
-    /// What a receipt says of an erasure that ended, line by line.
+    /// The lines of the receipt of a completed erasure.
     pub(in crate::service) fn lines(&self, tenant: &Tenant, row: &ErasureRow) -> String {
         let mut text = format!("{TITLE}\ntenant {}\nerasure {}\n", tenant.tenant_id, row.erasure_id);
         let mut line = |line: std::fmt::Arguments<'_>| {
@@ -103,14 +103,14 @@ pub struct ErasureShown {
     /// Why, in a word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How many records of each kind went.
+    /// The numbers of erased records by kind.
     pub counts: BTreeMap<String, u64>,
-    /// The evidence that says so.
+    /// The entries about the erasure.
     pub artifact_ids: Vec<ArtifactId>,
-    /// Whom it was about, under the secret that was given out once.
+    /// The commitment to the person; the requester got its secret once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject_commitment: Option<Digest>,
-    /// The receipt: a signed note, or its text alone.
+    /// The receipt: a signed note, or its text if it is unsigned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt: Option<String>,
     /// Whether the receipt is signed.

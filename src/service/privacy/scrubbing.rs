@@ -1,4 +1,4 @@
-//! Records of others that name the person stay, with a pseudonym in the place of the name.
+//! Records of others that mention the person are kept, with a pseudonym instead of the name.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use crate::domain::id::{SpaceId, TenantId};
 use crate::domain::subject::Identifiers;
 use crate::storage::{Counts, Disposing, Row, SpaceRow, SpaceWant};
 
-/// Members that are digests of what a record said: they go with it, because they can be guessed.
+/// Members that are digests of a record's text: they are removed, because short texts can be guessed from them.
 const DIGESTS: [&str; 1] = ["echo"];
 
-/// The kinds of rows that are scrubbed, with how many there are of each.
+/// The numbers of rows to scrub, by kind.
 pub(super) fn kinds(scrubs: &BTreeSet<Scrub>) -> Counts {
     let mut counts = Counts::new();
     for scrub in scrubs {
@@ -32,8 +32,8 @@ pub(super) fn kinds(scrubs: &BTreeSet<Scrub>) -> Counts {
     counts
 }
 
-/// Takes the rows of a batch away and writes them anew without the name; says how many. One that makes no sense without
-/// the name stays away.
+/// Deletes the rows of a batch and writes them again without the name; returns how many. A row that makes no sense
+/// without the name is not written again.
 pub(super) async fn scrub(
     disposing: &mut Disposing,
     tenant_id: &TenantId,
@@ -79,7 +79,7 @@ pub(super) async fn scrub(
     Ok(u64::try_from(done.len()).unwrap_or(u64::MAX))
 }
 
-/// Everything in the spaces of which something is scrubbed.
+/// All rows of the spaces that are scrubbed.
 async fn space_rows(
     disposing: &mut Disposing,
     tenant_id: &TenantId,

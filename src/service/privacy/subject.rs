@@ -1,4 +1,4 @@
-//! Who a request is about: which principals, which texts name them, which conversations and fact spaces are theirs.
+//! Finds the subject of a request: principals, texts that name them, and their conversations and fact spaces.
 
 use std::collections::BTreeSet;
 
@@ -13,36 +13,36 @@ use crate::domain::subject::Identifiers;
 use crate::state_layer::space::{Partition, SpaceRecord};
 use crate::storage::{Found, Place, Store, Table};
 
-/// Records looked through at once.
+/// Records searched at once.
 const PAGE: u32 = 1_000;
 
-/// By what a caller names somebody.
+/// How a caller names a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selector {
     Actor(PrincipalId),
-    /// Whoever has this external name.
+    /// The principals with this external name.
     Alias(Alias),
     /// Every principal of a natural person.
     Person(PersonId),
 }
 
-/// Somebody, and what is theirs altogether.
+/// A person, and everything that belongs to them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Subject {
-    /// The principals that they are.
+    /// The principals of the person.
     pub(super) people: BTreeSet<PrincipalId>,
     /// The texts that name them, their conversations and their fact spaces.
     pub(super) identifiers: Identifiers,
-    /// Conversations that nobody else takes part in, or that are named after them.
+    /// Conversations without other participants, or named after them.
     pub(super) conversations: BTreeSet<ConversationId>,
-    /// Fact spaces that are their memory, or are named after them.
+    /// Fact spaces that are their memory or are named after them.
     pub(super) spaces: BTreeSet<SpaceId>,
-    /// Their registration, and what they have looked at; and names of theirs that were only locked.
+    /// Streams of their registration and their reads, and names of theirs that were created only to be locked.
     pub(super) streams: BTreeSet<StreamKey>,
 }
 
 impl Subject {
-    /// Whether what is recorded in a stream is about nobody else.
+    /// Whether everything in a stream is about this person only.
     pub(super) fn owns(&self, stream: &StreamKey) -> bool {
         match stream {
             StreamKey::Conversation(id) => self.conversations.contains(id),
@@ -56,7 +56,7 @@ impl Subject {
         id.is_some_and(|id| self.people.iter().any(|person| person.as_str() == id))
     }
 
-    /// Whether a record is about what this person did: they are its actor.
+    /// Whether this person is the actor of a record.
     pub(super) fn acts_in(&self, found: &Found, body: &Value) -> bool {
         self.is_actor(found.actor_id.as_deref()) || self.is_actor(member(body, "actor_id"))
     }
@@ -67,7 +67,7 @@ pub(super) fn member<'a>(body: &'a Value, name: &str) -> Option<&'a str> {
     body.get(name).or_else(|| body.get("frame")?.get(name)).and_then(Value::as_str)
 }
 
-/// Goes through all records of a table that hold one of the texts.
+/// Pages through all records of a table that contain one of the texts.
 pub(super) struct Search<'a> {
     store: &'a dyn Store,
     tenant_id: &'a TenantId,
@@ -82,7 +82,7 @@ impl<'a> Search<'a> {
         Self { store, tenant_id, table, needles: identifiers.needles(), after: None, ended: identifiers.is_empty() }
     }
 
-    /// The next page, with the place after it; none at the end.
+    /// The next page, with the position after it; none at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Found>>, ServiceError> {
         if self.ended {
             return Ok(None);
@@ -95,8 +95,8 @@ impl<'a> Search<'a> {
 }
 
 impl Service {
-    /// Finds out who is meant and what is theirs. Fails with [`ServiceError::SubjectAmbiguous`] if an external name is
-    /// shared by principals that are not known to be one person.
+    /// Finds the person and their data. Fails with [`ServiceError::SubjectAmbiguous`] if principals share the external
+    /// name and are not known to be one person.
     pub(super) async fn subject(&self, tenant_id: &TenantId, selector: &Selector) -> Result<Subject, ServiceError> {
         let mut subject = Subject::default();
         let registered = self.named(tenant_id, selector).await?;
@@ -108,7 +108,7 @@ impl Service {
                     return Err(ServiceError::SubjectAmbiguous);
                 }
                 subject.identifiers.add(&alias.value);
-                // Nobody is registered under it: callers may have used it as it is.
+                // No principal is registered with this name: callers may have used the name itself as a principal id.
                 subject.people.extend(PrincipalId::new(alias.value.clone()).ok().filter(|_| registered.is_empty()));
             }
             Selector::Person(id) => subject.identifiers.add(id.as_str()),
@@ -127,8 +127,8 @@ impl Service {
         Ok(subject)
     }
 
-    /// Whom a look is about, for its record: registered principals alone, so that a look after an erasure does not bring
-    /// the name back.
+    /// The persons that a read was about, for its record: registered principals only, so that a read after an erasure
+    /// does not store the name again.
     pub(super) async fn people_named(
         &self,
         caller: &Caller,
@@ -138,7 +138,7 @@ impl Service {
         Ok(registered.into_iter().map(|principal| principal.principal_id).collect())
     }
 
-    /// Principals as they are registered.
+    /// The registered principals that the selector names.
     async fn named(&self, tenant_id: &TenantId, selector: &Selector) -> Result<Vec<Principal>, ServiceError> {
         let mut query = PrincipalQuery { limit: MAX_PAGE, ..PrincipalQuery::default() };
         match selector {
@@ -157,7 +157,7 @@ impl Service {
         }
     }
 
-    /// External names, and the person, unless somebody else has them too: a number may have been given to another.
+    /// Adds external names, and the person's id, unless others have them too: a number may have been reassigned.
     async fn add_names(
         &self,
         tenant_id: &TenantId,
@@ -180,8 +180,8 @@ impl Service {
         Ok(())
     }
 
-    /// Conversations in which they have acted, or that bear their name. One in which somebody else takes part stays
-    /// theirs too, unless its name is theirs.
+    /// Adds conversations in which they acted or that have their name. A conversation with another participant also
+    /// belongs to that participant, so it is left out unless its name is theirs.
     async fn add_conversations(&self, tenant_id: &TenantId, subject: &mut Subject) -> Result<(), ServiceError> {
         let people: Vec<PrincipalId> = subject.people.iter().cloned().collect();
         let mut acted: BTreeSet<ConversationId> =
@@ -205,7 +205,7 @@ impl Service {
         Ok(())
     }
 
-    /// What a record says about whose conversation and whose stream it is.
+    /// Notes from a record to whom a conversation and a stream belong.
     #[expect(clippy::unused_self, reason = "reads as the others do")]
     fn note(&self, table: Table, found: &Found, subject: &mut Subject, acted: &mut BTreeSet<ConversationId>) {
         if table == Table::Streams {
@@ -215,11 +215,11 @@ impl Service {
             }
             let [kind, _, stream_id] = &found.place;
             match kind.as_str() {
-                // Nothing is recorded there. The name itself goes, because it may be a telephone number.
+                // Nothing is recorded in this stream. The name is removed, because it may be a telephone number.
                 _ if stream_id.is_empty() => subject.streams.extend(named(kind, key)),
                 "conversation" => acted.extend(ConversationId::new(key).ok()),
                 "principal" => {
-                    // The same number under another name is the same person.
+                    // The same number as the name of another stream is the same person.
                     subject.people.extend(PrincipalId::new(key.clone()).ok());
                     subject.streams.extend(PrincipalId::new(key).ok().map(StreamKey::Principal));
                 }
@@ -236,7 +236,7 @@ impl Service {
         }
     }
 
-    /// Memories of theirs: owned by them, serving them, or named after them.
+    /// Adds their memories: spaces that they own, that serve them, or that have their name.
     async fn add_spaces(&self, tenant_id: &TenantId, subject: &mut Subject) -> Result<(), ServiceError> {
         let mut search = Search::new(self.store.as_ref(), tenant_id, Table::SpaceRecords, &subject.identifiers);
         while let Some(page) = search.next().await? {
@@ -258,7 +258,6 @@ impl Service {
     }
 }
 
-/// The stream of this kind with this name.
 fn named(kind: &str, key: String) -> Option<StreamKey> {
     match kind {
         "conversation" => ConversationId::new(key).ok().map(StreamKey::Conversation),

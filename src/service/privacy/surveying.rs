@@ -1,4 +1,4 @@
-//! What an erasure would find, and what stands in its way.
+//! Counts what an erasure would erase, and finds holds that forbid it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use crate::domain::event::StreamKey;
 use crate::domain::id::StreamId;
 use crate::storage::{HoldSet, Table};
 
-/// In which order tables are searched: payloads before the rows that they explain, because a frame that is gone is
-/// explained by its payload that is gone.
+/// The order in which tables are searched. Payloads come before the rows made from them: a missing frame is explained
+/// by its erased payload.
 pub(super) const ORDER: [Table; 9] = [
     Table::LogPayloads,
     Table::Claims,
@@ -23,16 +23,16 @@ pub(super) const ORDER: [Table; 9] = [
     Table::Principals,
 ];
 
-/// What a dry run found.
+/// The result of a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     /// How many records of each kind there are.
     pub counts: BTreeMap<String, u64>,
-    /// Whether something of it is under a legal hold.
+    /// Whether a legal hold covers any of it.
     pub held: bool,
 }
 
-/// Whether a hold forbids to erase this person, or something in these streams.
+/// Whether a hold forbids the erasure of this person, or of these streams.
 pub(super) fn stands_in_the_way(held: &HoldSet, subject: &Subject, streams: &BTreeSet<StreamKey>) -> bool {
     if held.is_empty() {
         return false;
@@ -43,7 +43,7 @@ pub(super) fn stands_in_the_way(held: &HoldSet, subject: &Subject, streams: &BTr
 }
 
 impl Service {
-    /// Counts what an erasure would find.
+    /// Counts what an erasure would erase.
     pub(super) async fn survey(&self, caller: &Caller, selector: &Selector) -> Result<Survey, ServiceError> {
         let tenant_id = &caller.tenant.tenant_id;
         let subject = self.subject(tenant_id, selector).await?;

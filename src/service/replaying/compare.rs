@@ -7,14 +7,14 @@ use crate::storage::LiveRow;
 
 use super::report::How;
 
-/// So many places say enough about one row.
+/// The most differing places reported for one row.
 const PLACES: usize = 8;
 
-/// How a live row differs from the one that the log says; none if it does not.
+/// How a live row differs from the derived one; none if it does not.
 pub(super) fn difference(derived: &LiveRow, live: &LiveRow) -> Option<How> {
     let mut members = Vec::new();
     places(&derived.body, &live.body, &mut String::new(), &mut members);
-    // What a database does not keep in a column of its own is in the body alone.
+    // A value without a column of its own is in the body only.
     let kept = live.columns.as_object().into_iter().flatten();
     let columns: Vec<String> = kept
         .filter(|(name, column)| derived.columns.get(name.as_str()).unwrap_or(&Value::Null) != *column)
@@ -59,13 +59,13 @@ fn deeper(here: &mut String, name: &str, one: Option<&Value>, other: Option<&Val
     here.truncate(length);
 }
 
-/// The log keeps numbers in canonical form, rows as they came: 1.0 and 1 are one number.
+/// Numbers are in canonical form in the log and as received in rows: 1.0 and 1 are the same number.
 fn same(derived: &Value, live: &Value) -> bool {
     derived == live || (derived.is_number() && live.is_number() && canonical(derived) == canonical(live))
 }
 
-/// A place without anything that a caller could have put into it: below what is free, and beyond what looks like a
-/// member's name, nothing is told.
+/// The path without text that a caller could have chosen: it stops where callers' content begins and at anything that
+/// does not look like a member's name.
 #[must_use]
 pub fn covered(pointer: &str) -> String {
     const FREE: [&str; 4] = ["extensions", "value", "content", "target"];

@@ -1,10 +1,10 @@
-//! Replaying the log: every stream folded into fresh projections, and those compared with the rows that are there.
+//! Replaying the log: every stream is folded into fresh projections, which are compared with the stored rows.
 //!
 //! The fold is the one that decisions use ([`World::apply`](crate::domain::world::World::apply),
-//! [`Space::apply`](crate::state_layer::space::Space::apply)). Nothing is written. A live server may go on writing: a
-//! stream is read to its end, its rows are read, and if it has grown meanwhile, it is read on and its rows are read again.
-//! What differs in a stream that stands still is looked at once more from the beginning, because payloads and rows can be
-//! erased without an entry in that stream.
+//! [`Space::apply`](crate::state_layer::space::Space::apply)). Nothing is written. A live server may continue writing:
+//! a stream is read to its end and then its rows; if the stream has grown meanwhile, the rest of it and its rows are
+//! read again. A difference in a stream that has not grown is checked once more from the beginning, because payloads
+//! and rows can be erased without an entry in that stream.
 
 mod compare;
 mod orphans;
@@ -30,22 +30,22 @@ use crate::storage::{LiveRow, LiveTable, StorageError, Store, Tenant};
 const PAGE: u32 = 500;
 /// Rows looked up at once.
 const CHUNK: usize = 200;
-/// So often a stream that keeps growing is read on before it is given up.
+/// How often a growing stream is read on before it is reported as not compared.
 const TRIES: usize = 8;
-/// How far the clocks of those who delete messages may be ahead of this one, in seconds.
+/// How far the clocks of servers that delete messages may be ahead of this one, in seconds.
 const CLOCKS_APART: u32 = 300;
 
-/// How far a replay has come: called after each page.
+/// Progress of a replay, reported after each page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Entries folded so far.
     pub folded: u64,
-    /// Entries that there were at the beginning.
+    /// Entries in the log at the beginning.
     pub entries: u64,
 }
 
-/// Folds every stream of a tenant and compares what follows from it with the rows that are there. `now` is the present:
-/// messages whose time is over may be gone.
+/// Folds every stream of a tenant and compares the result with the stored rows. `now` is the present: messages past
+/// their time may be deleted.
 pub async fn replay_tenant(
     store: &dyn Store,
     tenant: &Tenant,
@@ -71,18 +71,18 @@ pub async fn replay_tenant(
     Ok(report)
 }
 
-/// What was erased, as the tenant's disposal stream says.
+/// What was erased, according to the tenant's disposal stream.
 #[derive(Debug, Default)]
 struct Disposed {
-    /// How many rows of each table, as versions say that only counted.
+    /// Numbers of erased rows by table, from entries of versions that did not list the rows.
     counted: BTreeMap<LiveTable, u64>,
-    /// Which rows, as later versions say.
+    /// The erased rows, from entries of later versions.
     named: ErasedRows,
-    /// Since when it is said which.
+    /// Since when entries list the rows.
     since: Option<Timestamp>,
-    /// Messages of which the key was left.
+    /// Messages of which only the dedupe key was kept.
     tombstones: u64,
-    /// What stands where somebody was named.
+    /// Pseudonyms that replace erased names.
     pseudonyms: BTreeSet<String>,
 }
 
@@ -119,7 +119,7 @@ impl Disposed {
     }
 }
 
-/// The table that a kind of erased record stood in.
+/// The table of a kind of erased record.
 fn table_of(kind: &str) -> Option<LiveTable> {
     Some(match kind {
         "conversations" => LiveTable::Conversations,
@@ -138,7 +138,6 @@ fn table_of(kind: &str) -> Option<LiveTable> {
     })
 }
 
-/// A replay under way.
 struct Replay<'a> {
     store: &'a dyn Store,
     tenant: &'a Tenant,
@@ -182,7 +181,7 @@ impl Replay<'_> {
         Ok(ReplayReport { streams: 1, entries, erased, restless, ..ReplayReport::default() })
     }
 
-    /// Folds what a stream has more than was folded; whether there was anything.
+    /// Folds the new entries of a stream; returns whether there were any.
     async fn read_on(
         &self,
         projection: &mut Projection,
@@ -205,7 +204,8 @@ impl Replay<'_> {
     }
 }
 
-/// Whether a message's time is over, so that it may have been deleted: without a record of its own, before there were such.
+/// Whether a message was past its time, so that it may have been deleted. Earlier versions deleted messages without
+/// listing them.
 fn is_forgotten(message: &LiveRow, now: Timestamp, named_since: Option<Timestamp>) -> bool {
     let by = named_since.unwrap_or_else(|| now.plus_seconds(CLOCKS_APART));
     let keep_until = message.columns.get("keep_until").and_then(serde_json::Value::as_i64);

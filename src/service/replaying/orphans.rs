@@ -1,5 +1,5 @@
-//! Rows that no entry made. Looking up what the log says finds what is changed or missing; what is there too much shows
-//! only when every row is asked for the entry that made it: at its own time, in its own conversation's stream.
+//! Finds orphan rows: rows that no log entry made. Replaying the log finds changed and missing rows; an extra row is
+//! found only by looking in its conversation's stream, at its time, for the entry that should have made it.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::domain::id::ConversationId;
 use crate::domain::time::Timestamp;
 use crate::storage::{LiveRow, LiveTable, StorageError};
 
-/// Where a table's rows say when and in which conversation they were made, and what makes them.
+/// How a table's rows show when and in which conversation they were made, and which events make them.
 struct Origin {
     table: LiveTable,
     conversation: &'static str,
@@ -49,7 +49,7 @@ const ORIGINS: [Origin; 5] = [
     },
 ];
 
-/// A table whose rows lead to rows of another one, which have their names.
+/// A table whose rows name rows of another table.
 struct Names {
     table: LiveTable,
     to: LiveTable,
@@ -67,7 +67,7 @@ fn has_prompt(item: &Value, message_id: &str) -> bool {
     item.get("prompts").and_then(Value::as_array).is_some_and(|prompts| prompts.iter().any(asks))
 }
 
-/// Whether a command is or was executed by an attempt.
+/// Whether a command was ever executed by an attempt.
 fn has_attempt(command: &Value, attempt_id: &str) -> bool {
     let is = |record: &Value| record.get("attempt_id").and_then(Value::as_str) == Some(attempt_id);
     let replaced = command.pointer("/execution/replaced").and_then(Value::as_array);
@@ -88,16 +88,16 @@ fn made(event: &Event) -> Option<String> {
     })
 }
 
-/// What is known of who made a row.
+/// Whether a row has an entry that made it.
 #[derive(Clone, Copy, PartialEq)]
 enum Made {
     ByNobody,
-    /// By an entry that no longer says what it made.
+    /// An erased entry may have made it.
     Perhaps,
     ByAnEntry,
 }
 
-/// Whether a row is what is left of an erased message: its own key, and nothing that it said.
+/// Whether a row is the tombstone of an erased message: its dedupe key without content.
 fn is_tombstone(row: &LiveRow) -> bool {
     let column = |name: &str| row.columns.get(name).cloned().unwrap_or_default();
     row.table == LiveTable::Messages
@@ -111,7 +111,7 @@ fn nobodys(table: LiveTable, row_id: String) -> Difference {
 }
 
 impl Replay<'_> {
-    /// Goes through every table for rows that no entry made. `known` differences are not told twice.
+    /// Searches every table for orphan rows. `known` differences are not reported again.
     pub(super) async fn orphans(&self, known: &[Difference]) -> Result<ReplayReport, StorageError> {
         let told: BTreeSet<(LiveTable, &str)> =
             known.iter().filter_map(|difference| Some((difference.table?, difference.row_id.as_str()))).collect();
@@ -124,9 +124,9 @@ impl Replay<'_> {
                 let Some(last) = page.last() else { break };
                 after.clone_from(&last.id);
                 for (row, made) in page.iter().zip(self.made(origin, &page).await?) {
-                    // What it follows from was counted, or found wanting, with its stream.
+                    // Rows with an entry were compared with their stream.
                     match made {
-                        // What is left of an erased message: as many as the record says that there are.
+                        // Tombstones of erased messages are accounted for by number.
                         Made::ByNobody if is_tombstone(row) && tombstones < self.disposed.tombstones => {
                             tombstones += 1;
                             report.add_underivable(row.table);
@@ -142,7 +142,7 @@ impl Replay<'_> {
         }
         self.leading(&mut report).await?;
         for (table, id) in self.store.strays(&self.tenant.tenant_id, PAGE).await? {
-            // A record of somebody else's that named an erased person as itself.
+            // A record of another person whose id was the erased person's name.
             if self.disposed.pseudonyms.contains(&id) {
                 report.add_underivable(table);
             } else {
@@ -179,7 +179,7 @@ impl Replay<'_> {
         Ok(made)
     }
 
-    /// A prompt leads to an item that has it among its own, and an attempt to a command that was bound with it.
+    /// Checks that a prompt leads to an item that lists it, and an attempt to a command that was bound with it.
     async fn leading(&self, report: &mut ReplayReport) -> Result<(), StorageError> {
         for names in &NAMES {
             let mut after = String::new();

@@ -1,11 +1,10 @@
-//! One stream folded: the rows that follow from it, and what it can no longer tell.
+//! One stream folded into rows, and a note of what erased entries leave unknown.
 //!
-//! The unit of folding is the stream, for an event never changes a row that follows from another one. Whatever a decision
-//! changes in a second conversation (an approver answers where the approver writes, a tap in one conversation finds
-//! another one overdue), it records in that conversation's own stream; news about an identity is an entry of the
-//! principal's stream, and each question that it voids an entry of the conversation where it was asked. So one
-//! projection at a time is enough, and memory is bounded by the largest conversation or fact space, not by the log. Where
-//! an event should name a row that its own stream did not make, the fold says so ([`How::Unmade`]).
+//! Streams are folded one at a time, because an event changes only rows that its own stream made. When a decision
+//! changes a second conversation (an approver answers elsewhere, a tap in one conversation finds another one overdue),
+//! it records that in the second conversation's stream. A changed identity is an entry of the principal's stream, and
+//! each question that it voids is an entry of the conversation where it was asked. So memory is bounded by the largest
+//! conversation or fact space, not by the log. An event about a row of another stream is reported as [`How::Unmade`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,34 +22,34 @@ use crate::state_layer::fact::{Cause, Standing};
 use crate::state_layer::space::Space;
 use crate::storage::{LiveTable, SpaceRowKind};
 
-/// When a row was last written as a whole, and by which entry it was touched last.
+/// When a row was last written as a whole, and which entry changed it last.
 #[derive(Debug, Clone)]
 pub(super) struct Mark {
-    /// The sequence number: whatever was erased before it does not matter to the row.
+    /// The sequence number. Entries before it have no effect on the row any more, so their erasure does not matter.
     pub(super) whole: u64,
     pub(super) artifact_id: ArtifactId,
 }
 
-/// Entries of one type whose payload is gone.
+/// Entries of one type whose payload is erased.
 #[derive(Debug, Clone, Default)]
 struct Gap {
-    /// The last of those that no later entry explains; 0 if all are explained.
+    /// The last one that no later entry explains; 0 if all are explained.
     last: u64,
-    /// Those that a deletion explains: they told of facts that are deleted, and of nothing else.
+    /// Whether some were erased by a deletion: those were about deleted facts only.
     explained: bool,
 }
 
-/// What is folded into.
+/// The state that entries are folded into.
 #[derive(Debug)]
 pub(super) enum State {
     /// A conversation or a principal.
     World(Box<World>),
     Space(Box<Space>),
-    /// What a reader has looked at: no row follows from it.
+    /// A reader's stream: no row follows from it.
     Nothing,
 }
 
-/// A stream, as far as it was folded.
+/// A stream that is being folded.
 #[derive(Debug)]
 pub(super) struct Projection {
     pub(super) key: StreamKey,
@@ -59,21 +58,20 @@ pub(super) struct Projection {
     pub(super) seq: u64,
     pub(super) erased: u64,
     pub(super) state: State,
-    /// Facts that entries tell of only as deleted: what made them is erased.
+    /// Facts known only from their deletion: the entries that made them are erased.
     pub(super) deleted: BTreeSet<FactUid>,
-    /// Entries that do not fit those before them.
+    /// Entries that contradict those before them.
     pub(super) faults: Vec<Difference>,
     marks: BTreeMap<(LiveTable, String), Mark>,
     gaps: BTreeMap<String, Gap>,
 }
 
-/// What of a payload is folded.
+/// The part of a payload that is folded.
 #[derive(Deserialize)]
 struct Told<E> {
     event: E,
 }
 
-/// The event of a payload.
 pub(super) fn event_of<E: DeserializeOwned>(payload: &str) -> Option<E> {
     serde_json::from_str::<Told<E>>(payload).ok().map(|told| told.event)
 }
@@ -118,7 +116,7 @@ impl Projection {
         self.faults.extend(fault.map(|how| self.fault(None, String::new(), Some(&entry.header.artifact_id), how)));
     }
 
-    /// A difference in this stream.
+    /// Makes a difference of this stream.
     pub(super) fn fault(
         &self,
         table: Option<LiveTable>,
@@ -129,7 +127,7 @@ impl Projection {
         Difference { table, row_id, stream_id: Some(self.stream_id.clone()), artifact_id: artifact_id.cloned(), how }
     }
 
-    /// An entry that no longer tells what happened.
+    /// Notes an entry whose payload is erased.
     fn miss(&mut self, entry: &LogEntry) {
         self.erased += 1;
         self.gaps.entry(entry.header.kind.clone()).or_default().last = entry.header.seq;
@@ -137,7 +135,7 @@ impl Projection {
             && let Some(record) = &mut space.record
             && touches(&entry.header.kind, LiveTable::SpaceRecords, SpaceRowKind::Space)
         {
-            // Whatever it was, it changed the space at that time.
+            // Whatever it was, the entry changed the space at that time.
             record.updated_at = entry.header.at;
         }
     }
@@ -161,7 +159,7 @@ impl Projection {
         let principals = touched.principals.into_iter().map(|id| id.to_string());
         mark(marks, LiveTable::Principals, principals, true, (seq, by));
         mark(marks, LiveTable::Frames, touched.frames.into_iter().map(|id| id.to_string()), true, (seq, by));
-        // What an erased entry made cannot be found.
+        // If entries are erased, the row may have been made by one of them.
         (unmade && self.gaps.is_empty()).then_some(How::Unmade)
     }
 
@@ -180,7 +178,7 @@ impl Projection {
         space.apply(entry.header.at, event);
         let touched = std::mem::take(&mut space.touched);
         if touched.erased {
-            // Nothing from before is left, so nothing of it is missing either.
+            // The event replaces all earlier state, so erased entries before it have no effect.
             self.marks.clear();
             self.gaps.clear();
             self.deleted.clear();
@@ -212,18 +210,18 @@ impl Projection {
         unmade.then_some(How::Unmade)
     }
 
-    /// Who touched a row last.
+    /// The entry that changed a row last.
     pub(super) fn mark(&self, table: LiveTable, id: &str) -> Option<&Mark> {
         self.marks.get(&(table, id.to_owned()))
     }
 
-    /// Whether an entry that is gone may have changed a row of this kind after it was written as a whole.
+    /// Whether an erased entry may have changed a row of this kind after it was written as a whole.
     pub(super) fn is_doubtful(&self, table: LiveTable, kind: SpaceRowKind, mark: Option<&Mark>) -> bool {
         let whole = mark.map_or(0, |mark| mark.whole);
         self.gaps.iter().any(|(gone, gap)| gap.last > whole && touches(gone, table, kind))
     }
 
-    /// Whether an entry of this type is gone, and whether none of them is explained by a deletion.
+    /// None if no entry of these types is erased; otherwise whether one of them is not explained by a deletion.
     pub(super) fn misses(&self, kinds: &[&str]) -> Option<bool> {
         let gone = kinds.iter().filter_map(|kind| self.gaps.get(*kind));
         gone.map(|gap| gap.last > 0).reduce(|one, other| one || other)
@@ -246,7 +244,7 @@ fn mark(
     }
 }
 
-/// Whether an event changes a row that is not there.
+/// Whether an event changes a row that does not exist.
 fn lacks(world: &World, event: &Event) -> bool {
     let (contexts, items) = (&world.contexts, &world.items);
     match event {
@@ -278,8 +276,8 @@ fn lacks(world: &World, event: &Event) -> bool {
     }
 }
 
-/// Which rows an entry of a type may change: what is in doubt when its payload is gone. `kind` counts for
-/// `space_records` alone.
+/// Whether an entry of a type may change a row of this table: then an erased payload makes the row's content uncertain.
+/// `kind` counts for `space_records` only.
 pub(super) fn touches(entry: &str, table: LiveTable, kind: SpaceRowKind) -> bool {
     let question = ["confirmation.", "approval.", "disambiguation."].iter().any(|prefix| entry.starts_with(prefix));
     let message = entry.starts_with("message.");

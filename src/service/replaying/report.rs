@@ -1,79 +1,78 @@
-//! What a replay found.
+//! The result of a replay.
 
 use std::collections::BTreeMap;
 
 use crate::domain::id::{ArtifactId, StreamId};
 use crate::storage::LiveTable;
 
-/// So many differences are kept with their places; more of them are only counted.
+/// The most differences that are listed; further ones are only counted.
 pub(super) const MOST: usize = 100;
 
-/// How a live row differs from what the log says.
+/// How a stored row differs from the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
-    /// It is not there.
     Missing,
-    /// It is there, and no entry made it.
+    /// It exists, and no entry made it.
     Unfounded,
-    /// Its body or its searched columns say something else.
+    /// Its body or its search columns differ.
     Changed {
         /// Places in the body, as JSON pointers: the first few.
         members: Vec<String>,
-        /// Columns beside the body.
+        /// Columns other than the body.
         columns: Vec<String>,
     },
-    /// An entry changes a row that no entry before it made, so the log itself does not hold together.
+    /// An entry changes a row that no earlier entry made, so the log contradicts itself.
     Unmade,
-    /// An entry's payload is no event of its stream.
+    /// An entry's payload is not an event of its stream.
     Unreadable,
 }
 
-/// One row that is not as the log says.
+/// A row that differs from the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Its table; none where an entry is at fault and no row.
+    /// Its table; none if the fault is in an entry.
     pub table: Option<LiveTable>,
-    /// Its key after the tenant. Personal unless [`LiveTable::mints_ids`] says otherwise.
+    /// Its key without the tenant. Personal unless [`LiveTable::mints_ids`] says otherwise.
     pub row_id: String,
-    /// The stream that it follows from, where there is one.
+    /// The stream that the row follows from, if any.
     pub stream_id: Option<StreamId>,
-    /// The entry that touched it last, or that is at fault.
+    /// The entry that changed it last, or the faulty entry.
     pub artifact_id: Option<ArtifactId>,
     pub how: How,
 }
 
-/// What was found in one tenant.
+/// The result for one tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayReport {
     pub streams: u64,
     pub entries: u64,
-    /// Entries whose payload is gone: what they said cannot be folded.
+    /// Entries whose payload is erased: they cannot be folded.
     pub erased: u64,
-    /// Rows that are as the log says, by table.
+    /// Rows that agree with the log, by table.
     pub equal: BTreeMap<LiveTable, u64>,
-    /// Rows about which the log can no longer say everything, because evidence that they need was erased, by table.
+    /// Rows that cannot be fully derived because evidence for them was erased, by table.
     pub underivable: BTreeMap<LiveTable, u64>,
-    /// Messages whose time is over and that were deleted as they should be.
+    /// Messages that were deleted because they were past their time.
     pub forgotten: u64,
-    /// Saved packs that were deleted with a fact or a space that they showed.
+    /// Saved packs that were deleted together with a fact or a space that they contained.
     pub withdrawn: u64,
-    /// Rows that are gone and that the disposal stream names as erased, by table.
+    /// Missing rows that the disposal stream lists as erased, by table.
     pub disposed: BTreeMap<LiveTable, u64>,
-    /// Rows that are gone and of which only a number is known: entries of an earlier version say that so many of their table
-    /// were erased, and not which. By table.
+    /// Missing rows that are accounted for by number only, by table: entries of an earlier version record how many rows
+    /// were erased and not which.
     pub counted: BTreeMap<LiveTable, u64>,
-    /// Streams that were written to so often that they were never seen standing still; nothing is said about their rows.
+    /// Streams that grew during every attempt; their rows were not compared.
     pub restless: Vec<StreamId>,
-    /// Rows that differ: the first ones.
+    /// The first rows that differ.
     pub differences: Vec<Difference>,
-    /// How many differ in all.
+    /// How many rows differ in all.
     pub different: u64,
-    /// Rows that are missing, until it is known how many were erased: their number, and the first ones.
+    /// Missing rows, until the number of erased rows is known: how many, and the first ones.
     pub(super) absent: BTreeMap<LiveTable, (u64, Vec<Difference>)>,
 }
 
 impl ReplayReport {
-    /// Whether every row that can be derived is as the log says, and every stream was looked at.
+    /// Whether every row that can be derived agrees with the log, and every stream was compared.
     #[must_use]
     pub fn is_equal(&self) -> bool {
         self.different == 0 && self.restless.is_empty()
@@ -106,7 +105,7 @@ impl ReplayReport {
         }
     }
 
-    /// Whether nothing was found that would be looked at again.
+    /// Whether nothing needs to be checked again.
     pub(super) fn is_clean(&self) -> bool {
         self.different == 0 && self.absent.is_empty()
     }
@@ -115,8 +114,8 @@ impl ReplayReport {
         *self.disposed.entry(table).or_default() += 1;
     }
 
-    /// Rows that are missing and not named were erased, if entries that only counted say that so many were; otherwise nobody says which of them were
-    /// taken away by other hands, and all of them differ.
+    /// Decides on missing rows that no entry lists. If entries that only count account for all of them, they were
+    /// erased; otherwise it is unknown which were, and all of them are reported as different.
     pub(super) fn settle(&mut self, counted: &BTreeMap<LiveTable, u64>) {
         for (table, (count, first)) in std::mem::take(&mut self.absent) {
             if count <= counted.get(&table).copied().unwrap_or(0) {
@@ -131,7 +130,7 @@ impl ReplayReport {
         }
     }
 
-    /// Takes in what was found of a part.
+    /// Adds the report of a part.
     pub(super) fn join(&mut self, part: Self) {
         self.streams += part.streams;
         self.entries += part.entries;

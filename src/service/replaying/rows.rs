@@ -1,4 +1,4 @@
-//! The rows of conversations and principals against what their streams say.
+//! Compares the rows of conversations and principals with their streams.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::domain::event::StreamKey;
 use crate::domain::world::World;
 use crate::storage::{LiveRow, LiveTable, Row, SpaceRowKind, StorageError};
 
-/// What follows from conversations and principals.
+/// The tables derived from conversations and principals.
 const TABLES: [LiveTable; 9] = [
     LiveTable::Conversations,
     LiveTable::Contexts,
@@ -25,14 +25,14 @@ const TABLES: [LiveTable; 9] = [
     LiveTable::Frames,
 ];
 
-/// Rows of core tables have no kinds.
+/// Core tables have no kinds of rows.
 const ANY: SpaceRowKind = SpaceRowKind::Space;
 
-/// A row as it should be, and the row whose entries decide about it.
+/// A derived row, and the row whose entries decide its content.
 struct Derived {
     row: LiveRow,
     by: (LiveTable, String),
-    /// The context that it goes with.
+    /// The context that it is erased with.
     context: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Derived {
         Self { by: (row.table, row.id.clone()), row, context }
     }
 
-    /// Whether the record says that this row was erased.
+    /// Whether the disposal stream lists this row as erased.
     fn is_named(&self, disposed: &Disposed, tenant_key: &Digest) -> bool {
         let of_context = |id: &String| disposed.named.names(tenant_key, named::CONTEXTS, id);
         match self.row.table {
@@ -139,7 +139,7 @@ impl Replay<'_> {
         report.add(projection.fault(Some(row.table), row.id.clone(), by, how));
     }
 
-    /// The row that has the stream's own name may be there without an entry that made it.
+    /// Checks the row with the stream's own name: it may exist without an entry that made it.
     async fn own_row(
         &self,
         projection: &Projection,
@@ -174,7 +174,7 @@ mod tests {
     use super::super::projection::touches;
     use super::*;
 
-    /// What is gone puts in doubt what it may have changed, and nothing else.
+    /// An erased entry makes only those rows uncertain that it may have changed.
     #[test]
     fn each_type_of_entry_touches_its_own_tables() {
         let cases: [(&str, &[LiveTable]); 10] = [

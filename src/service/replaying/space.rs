@@ -1,4 +1,4 @@
-//! The rows of a fact space against what its stream says.
+//! Compares the rows of a fact space with its stream.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::state_layer::space::Space;
 use crate::storage::{LiveRow, LiveTable, SpaceRow, SpaceRowKind, StorageError};
 
 const TABLE: LiveTable = LiveTable::SpaceRecords;
-/// What the newest statement of a space was.
+/// Entry types that record a statement.
 const STATEMENTS: [&str; 3] = ["fact.written", "observation.read", "fact.ruled"];
 
 /// The type of entry that makes a row of a kind.
@@ -60,7 +60,7 @@ fn names(space: &Space) -> impl Iterator<Item = (SpaceRowKind, String)> {
 }
 
 impl Replay<'_> {
-    /// Compares every row of a space with what its stream made, and what its stream made with the rows.
+    /// Compares the rows of a space with its stream, in both directions.
     pub(super) async fn compare_space(&self, projection: &Projection) -> Result<ReplayReport, StorageError> {
         let mut report = ReplayReport::default();
         let (State::Space(space), StreamKey::FactSpace(space_id)) = (&projection.state, &projection.key) else {
@@ -100,9 +100,9 @@ impl Replay<'_> {
         let mut should = LiveRow::of_record(row);
         match row {
             SpaceRow::Fact(fact) => {
-                // The log keeps each value once, where deleting reaches it: what a fact replaced follows from the others.
+                // The log keeps each value once, so that deleting reaches it: replaced values are compared separately.
                 let former = (take(&mut should.body, "former"), take(&mut live.body, "former"));
-                // Values of facts whose time was over went with them.
+                // Values of facts past their time were erased with those facts.
                 let thinned = self.disposed.counted.contains_key(&TABLE);
                 let gone = |uid: &FactUid| thinned || self.is_named(projection, &format!("fact/{uid}"));
                 own.extend((!former_fits(projection, space, fact, former.1, &gone)).then(|| "/former".to_owned()));
@@ -129,8 +129,8 @@ impl Replay<'_> {
         report.add(projection.fault(Some(TABLE), should.id, by, how));
     }
 
-    /// A record that should be there and is not. A saved pack goes with the facts that it shows, be they of another
-    /// space: the log has lost what it said of one of them.
+    /// Reports a missing record. A saved pack is deleted with any fact in it, even one of another space, because its
+    /// text contains that fact.
     async fn missing(
         &self,
         projection: &Projection,
@@ -157,7 +157,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Whether the record says that this record of the space was erased.
+    /// Whether the disposal stream lists this record of the space as erased.
     fn is_named(&self, projection: &Projection, id: &str) -> bool {
         let id = format!("{}/{id}", projection.stream_id);
         self.disposed.named.names(&self.tenant.key, named::SPACE_RECORDS, &id)
@@ -180,18 +180,18 @@ impl Replay<'_> {
     }
 }
 
-/// A record that no entry made, as far as entries still tell.
+/// Reports a record that no entry made, unless an erased entry may have made it.
 fn unfounded(projection: &Projection, kind: SpaceRowKind, live: &LiveRow, report: &mut ReplayReport) {
     let gone = projection.misses(&[maker(kind)]);
     let id = live.id.split_once('/').map_or("", |(_, id)| id);
     let deleted = kind == SpaceRowKind::Fact && FactUid::parse(id).is_some_and(|uid| projection.deleted.contains(&uid));
     let how = match gone {
         _ if deleted && live.body.get("value").is_some_and(|value| !value.is_null()) => {
-            // It is not known what it said, but that it says nothing any more is.
+            // Its value is unknown, but it is known to be deleted.
             How::Changed { members: vec!["/value".to_owned()], columns: Vec::new() }
         }
         Some(true) => return report.add_underivable(TABLE),
-        // A deletion erases what tells of the deleted fact and of the readings that told of it, and nothing else.
+        // A deletion erases the entries about the deleted fact and about its readings, and nothing else.
         Some(false) if deleted || kind == SpaceRowKind::Reading => return report.add_underivable(TABLE),
         _ if projection.is_doubtful(TABLE, kind, None) => return report.add_underivable(TABLE),
         Some(false) | None => How::Unfounded,
@@ -203,8 +203,8 @@ fn take(body: &mut Value, member: &str) -> Value {
     body.as_object_mut().and_then(|body| body.remove(member)).unwrap_or_default()
 }
 
-/// Whether the former values that a fact carries are what others say: each is the value of a fact that is not deleted,
-/// and those that it replaced itself are there, as far as there is room.
+/// Whether the replaced values of a fact are right: each is the value of a fact that is not deleted, and all that the
+/// fact replaced are present, up to the limit.
 fn former_fits(
     projection: &Projection,
     space: &Space,
@@ -225,13 +225,13 @@ fn former_fits(
     let replaced = fact.superseded.iter().filter(|uid| !is_gone(uid));
     let replaced = replaced.filter_map(|uid| Former::of(space.facts.get(uid)?));
     let mut replaced = replaced.filter(|former| former.text != text);
-    // Those that were deleted since had their places, too, when others found no room.
+    // Facts deleted since counted towards the limit.
     let full = former.len().saturating_add(projection.deleted.len()) >= MAX_FORMER;
     former.iter().all(says) && (full || replaced.all(|replaced| former.contains(&replaced)))
 }
 
-/// Takes the text out of a saved pack, which the log does not keep, and says where it is not the text that was committed
-/// to.
+/// Removes the text of a saved pack, which the log does not contain, and reports a text that does not match its
+/// commitment.
 fn strip_pack(body: &mut Value) -> Option<String> {
     let whole = serde_json::from_value::<SavedPack>(body.clone()).ok();
     let fault = match whole {

@@ -1,4 +1,4 @@
-//! One batch: found without a lock, locked, looked at again, erased and recorded.
+//! One batch of retention: found without a lock, then locked, checked again, erased and logged.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,22 @@ use crate::domain::policy::{PolicyRef, RecordKind, RetentionRules};
 use crate::domain::time::Timestamp;
 use crate::storage::{Counts, Disposing, StorageError, Tenant, count_kinds};
 
-/// What came of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) went: u64,
-    /// Rows that went, by table.
+    /// Rows deleted, by table.
     pub(super) rows: BTreeMap<&'static str, u64>,
-    /// Records that stay although they are past their time.
+    /// Records past their time that must stay.
     pub(super) kept: u64,
-    /// Records that the next batch of this round need not look at again.
+    /// Records that the next batch of this round skips.
     pub(super) passed_over: u64,
-    /// Whether there was no more than this.
+    /// Whether nothing is left after this batch.
     pub(super) is_last: bool,
-    /// By how much the oldest was past its time.
+    /// How long the oldest record was past its time, in seconds.
     pub(super) lag_seconds: u64,
 }
 
-/// Records of a batch. What changes under other hands, and so is locked, comes in smaller numbers.
+/// Records per batch. Kinds that must be locked, because others may change them, come in smaller batches.
 pub(super) fn limit(kind: RecordKind) -> u32 {
     match kind {
         RecordKind::IdempotencyAnswer | RecordKind::Message | RecordKind::EvidencePayload => 500,
@@ -35,7 +34,7 @@ pub(super) fn limit(kind: RecordKind) -> u32 {
     }
 }
 
-/// The instants that a batch is judged by.
+/// The instants by which a batch is judged.
 pub(super) struct Judged<'a> {
     pub(super) tenant: &'a Tenant,
     pub(super) kind: RecordKind,
@@ -46,7 +45,7 @@ pub(super) struct Judged<'a> {
 }
 
 impl Retention {
-    /// One batch of a kind, without the `skip` oldest.
+    /// Erases one batch of a kind, skipping the `skip` oldest records.
     pub(super) async fn batch(
         &self,
         tenant: &Tenant,
@@ -77,7 +76,8 @@ impl Retention {
         Ok(done)
     }
 
-    /// Under the locks: what was found is looked at again, and what may go goes with the entry that says so.
+    /// Under the locks, checks the found records again, and erases those that may be erased together with the entry
+    /// about it.
     async fn erase(
         &self,
         judged: Judged<'_>,
@@ -88,7 +88,7 @@ impl Retention {
         let locked = self.names_to_lock(&judged, found).await?;
         let streams = streams(judged.kind, found).chain(locked);
         let mut disposing = Disposing::begin(self.store.as_ref(), judged.tenant, streams).await?;
-        // A server whose clock is ahead must not erase what the database's clock would keep.
+        // If this server's clock is ahead, the database's clock decides.
         let now = judged.now.min(disposing.now());
         let cutoff = judged.rules.cutoff(judged.kind, now).unwrap_or(judged.cutoff).min(judged.cutoff);
         let judged = Judged { now, cutoff, ..judged };
@@ -102,7 +102,7 @@ impl Retention {
             return Ok(Done { passed_over: count(found.len()), ..done(&plan) });
         }
         let counts = disposing.erase(&plan.disposal).await?;
-        // Somebody else was here first.
+        // Another server erased them first.
         if counts.values().all(|count| *count == 0) {
             return Ok(Done { passed_over: count(found.len()), ..Done::default() });
         }
@@ -119,8 +119,8 @@ fn done(plan: &Plan) -> Done {
     Done { went: plan.went, kept: plan.kept, ..Done::default() }
 }
 
-/// Which rows go that the log may still tell of. A frame goes with the payload that tells of it, and a conversation with the
-/// name of its stream.
+/// The rows to list in the entry: those that other entries may still mention. A frame is explained by its erased
+/// payload, and a conversation by the removed name of its stream.
 fn named(judged: &Judged<'_>, plan: &Plan, disposing: &Disposing) -> ErasedRows {
     let (key, going) = (&judged.tenant.key, &plan.disposal);
     let mut rows = ErasedRows::default();

@@ -1,8 +1,8 @@
-//! Retention: what is past its time goes, kind by kind and tenant by tenant, in small batches, and each batch leaves an
-//! entry in the tenant's disposal stream that says what went and under which policy.
+//! Retention: erases records past their time, by kind and tenant, in small batches. Each batch writes an entry to the
+//! tenant's disposal stream that lists what was erased, and under which policy.
 //!
-//! Of several servers on one database one does it at a time: whoever holds the lease. Nothing would break if two did:
-//! each batch holds the tenant's disposal stream, looks again at what it found, and leaves alone what is gone.
+//! Of several servers on one database, the holder of a lease does it. Two at once would do no harm: each batch locks
+//! the tenant's disposal stream, checks again what it found, and skips what is gone.
 
 mod batch;
 mod plan;
@@ -20,18 +20,17 @@ use crate::domain::policy::{RecordKind, RetentionRules};
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::{AgedQuery, StorageError, Store, Tenant};
 
-/// What went of one tenant, or would go.
+/// What was erased for one tenant, or would be.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Disposed {
     /// Records by kind of the policy.
     pub records: BTreeMap<RecordKind, u64>,
-    /// Rows by the table that they stood in.
     pub rows: BTreeMap<&'static str, u64>,
-    /// Batches, each with an entry of its own.
+    /// Batches, each with its own entry.
     pub batches: u64,
-    /// Records that stay although their time is over: held, or not over yet in another way.
+    /// Records past their time that stay: under a hold, or still needed in another way.
     pub kept: BTreeMap<RecordKind, u64>,
-    /// By how many seconds the oldest record was past its time when it was found.
+    /// How long the oldest record was past its time when it was found, in seconds.
     pub lag_seconds: u64,
 }
 
@@ -52,16 +51,16 @@ impl Disposed {
     }
 }
 
-/// How a tenant is gone through.
+/// Whether a round changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// What is past its time goes.
+    /// Records past their time are erased.
     Live,
-    /// Nothing is changed; it is only said what would go.
+    /// Nothing is changed; the report shows what would be erased.
     Dry,
 }
 
-/// Where a tenant's round stands: which kinds are done, and how many of each stay.
+/// The progress of a tenant's round: kinds that are done, and how many records of each stay.
 #[derive(Debug)]
 pub struct Round {
     tenant: Tenant,
@@ -77,13 +76,13 @@ impl Round {
         &self.tenant.tenant_id
     }
 
-    /// What went so far.
+    /// What was erased so far.
     #[must_use]
     pub fn disposed(&self) -> &Disposed {
         &self.done
     }
 
-    /// Whether nothing is left to be looked at.
+    /// Whether the round is complete.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.open.is_empty()
@@ -107,7 +106,7 @@ impl std::fmt::Debug for Retention {
 }
 
 impl Retention {
-    /// Over a database, by the rules in force. `entropy` is for the ids and salts of its entries.
+    /// Retention for this store, by the rules in force. `entropy` is for the ids and salts of entries.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
@@ -119,15 +118,13 @@ impl Retention {
         Self { store, rules: rules.into(), clock, entropy: Arc::new(Mutex::new(entropy)), clocks }
     }
 
-    /// Begins with a tenant.
     #[must_use]
     pub fn round(tenant: Tenant, mode: Mode) -> Round {
         let open = RecordKind::ALL.iter().rev().copied().collect();
         Round { tenant, mode, open, skip: BTreeMap::new(), done: Disposed::default() }
     }
 
-    /// One batch of one kind: the next step of a tenant's round. Tenants take turns step by step, so that none keeps the
-    /// others waiting.
+    /// Erases one batch of one kind. Tenants take turns after each batch, so that none waits for another's whole round.
     pub async fn step(&self, round: &mut Round) -> Result<(), StorageError> {
         let Some(kind) = round.open.last().copied() else { return Ok(()) };
         let skip = round.skip.get(&kind).copied().unwrap_or(0);
@@ -144,7 +141,7 @@ impl Retention {
         Ok(())
     }
 
-    /// Everything of one tenant that is past its time.
+    /// Erases everything of one tenant that is past its time.
     pub async fn finish(&self, tenant: Tenant, mode: Mode) -> Result<Disposed, StorageError> {
         let mut round = Self::round(tenant, mode);
         while !round.is_over() {
@@ -153,7 +150,8 @@ impl Retention {
         Ok(round.done)
     }
 
-    /// Everything of every tenant that is past its time, tenants in turn. One that fails does not keep the others from it.
+    /// Erases everything of every tenant that is past its time, tenants in turn. A failure of one does not stop the
+    /// others.
     pub async fn sweep_once(&self, mode: Mode) -> Result<BTreeMap<TenantId, Disposed>, StorageError> {
         let mut rounds: Vec<Round> =
             self.store.tenants().await?.into_iter().map(|tenant| Self::round(tenant, mode)).collect();
@@ -167,18 +165,21 @@ impl Retention {
         Ok(disposed)
     }
 
-    /// One step of each tenant's round. A round that fails is given up until the next time.
+    /// One batch of each tenant's round. A failed round is abandoned until the next one.
     async fn turn(&self, rounds: &mut [Round]) {
         for round in rounds {
             if let Err(error) = self.step(round).await {
                 metrics::counter!("cscp_retention_failures_total").increment(1);
-                tracing::warn!(tenant = %round.tenant_id(), retention.error = %error, "records past their time stay");
+                tracing::warn!(
+                    tenant = %round.tenant_id(), retention.error = %error,
+                    "records past their time stay until the next round: a batch failed"
+                );
                 round.open.clear();
             }
         }
     }
 
-    /// The periods in force for a tenant, and where they are written.
+    /// The retention periods of a tenant, and the pack that defines them.
     fn periods(&self, tenant: &Tenant) -> (RetentionRules, crate::domain::policy::PolicyRef) {
         let book = self.rules.now();
         let rules = book.rules(&tenant.policy_scope());
@@ -186,7 +187,7 @@ impl Retention {
     }
 
     fn with_entropy<T>(&self, use_it: impl FnOnce(&mut dyn Entropy) -> T) -> T {
-        // A source that panicked once has no state that could be half changed.
+        // After a panic the source of randomness is still whole, so a poisoned lock is used.
         use_it(self.entropy.lock().unwrap_or_else(PoisonError::into_inner).as_mut())
     }
 

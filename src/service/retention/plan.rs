@@ -1,4 +1,4 @@
-//! What of a batch may go, and what goes with it. Never what is still live or held.
+//! Plans a batch: which records may be erased, and what is erased with them. Never anything live or held.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ use crate::storage::{
     Aged, Disposal, Disposing, HoldSet, SpaceRow, SpaceRowKind, SpaceWant, StorageError, WholeContext,
 };
 
-/// What goes, and what is written anew because of it.
+/// What to erase, and what to rewrite because of it.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) disposal: Disposal,
-    /// Rows of fact spaces that forget what went.
+    /// Rows of fact spaces to rewrite without the erased values.
     pub(super) rewritten: Vec<(TenantId, SpaceId, SpaceRow)>,
     pub(super) went: u64,
     pub(super) kept: u64,
@@ -33,7 +33,7 @@ impl Plan {
         self.went == 0
     }
 
-    /// The rows that go, by table, in the words that erasing counts them by. Prompts are found by their items.
+    /// The rows to erase, by table, under the names that deletions are counted by. Prompts are found by their items.
     pub(super) fn rows(&self) -> BTreeMap<&'static str, u64> {
         let going = &self.disposal;
         let prompts = 0;
@@ -59,7 +59,7 @@ impl Plan {
     }
 }
 
-/// The streams that a batch changes rows of. What is only ever written once needs no lock of its own.
+/// The streams whose rows a batch changes. Rows that are written only once need no lock.
 pub(super) fn streams(kind: RecordKind, found: &[Aged]) -> impl Iterator<Item = StreamKey> + Send + use<> {
     let names: BTreeSet<StreamKey> = match kind {
         RecordKind::ClosedContext | RecordKind::ExpiredContext => {
@@ -79,7 +79,7 @@ fn conversation(aged: &Aged) -> Option<ConversationId> {
     ConversationId::new(&*aged.place).ok()
 }
 
-/// Whether somebody who is held is the one that a record is about, or its conversation is held.
+/// Whether a hold covers a record's conversation, or the person it is about.
 fn is_held(held: &HoldSet, aged: &Aged) -> bool {
     let actor = aged.actor_id.as_deref().and_then(|id| PrincipalId::new(id).ok());
     actor.is_some_and(|actor| held.holds_principal(&actor))
@@ -87,7 +87,7 @@ fn is_held(held: &HoldSet, aged: &Aged) -> bool {
 }
 
 impl Retention {
-    /// What of the records that were found may go.
+    /// Chooses which of the found records may be erased.
     pub(super) async fn plan(&self, judged: &Judged<'_>, found: &[Aged], held: &HoldSet) -> Result<Plan, StorageError> {
         let mut plan = Plan::default();
         match judged.kind {
@@ -168,12 +168,13 @@ impl Retention {
         let by_age = judged.rules.cutoff(RecordKind::EvidencePayload, judged.now);
         let times: BTreeMap<&str, Timestamp> = going.iter().map(|aged| (aged.id.as_str(), aged.at)).collect();
         for frame in self.store.captured(&judged.tenant.tenant_id, &ids).await? {
-            // What is frozen is not needed, but it is explained by: it stays while its conversation goes on.
+            // The frame is no longer needed, but it belongs to the conversation's evidence: it stays while the
+            // conversation is open.
             if frame.is_open {
                 plan.keep();
                 continue;
             }
-            // A payload that is past its own time is counted where payloads are.
+            // Payloads past their own time are counted with payloads.
             let younger = times.get(frame.frame_id.as_str()).is_none_or(|at| by_age.is_none_or(|cutoff| *at > cutoff));
             if let Some((stream_id, seq)) = frame.captured {
                 plan.payloads += u64::from(younger);
@@ -238,7 +239,7 @@ impl Retention {
         Ok(())
     }
 
-    /// Facts in force that carry the values of these along, without them.
+    /// Rewrites facts in force without the values of these facts, which they replaced.
     async fn forgetful(
         &self,
         tenant_id: &TenantId,
@@ -261,7 +262,7 @@ impl Retention {
         Ok(rows.collect())
     }
 
-    /// Spaces whose owner is held.
+    /// Spaces whose owner is under a hold.
     async fn held_spaces(
         &self,
         tenant_id: &TenantId,
@@ -271,7 +272,7 @@ impl Retention {
         if held.is_empty() || spaces.is_empty() {
             return Ok(BTreeSet::new());
         }
-        // A name that no fact has: only the record of the space itself comes.
+        // No fact has this name, so that only the record of the space is loaded.
         let want = |space_id: SpaceId| SpaceWant {
             tenant_id: tenant_id.clone(),
             space_id,
@@ -290,7 +291,8 @@ impl Retention {
         Ok(owned.filter(|(_, owner)| held.holds_principal(owner)).map(|(space_id, _)| space_id).collect())
     }
 
-    /// Conversations of which this batch may take the last trace: they are locked, so that nobody begins to talk in them.
+    /// Conversations whose last record this batch may erase: they are locked, so that none gets a new message
+    /// meanwhile.
     pub(super) async fn names_to_lock(
         &self,
         judged: &Judged<'_>,
@@ -299,7 +301,7 @@ impl Retention {
         let last_to_go = match judged.kind {
             RecordKind::EvidencePayload => judged.rules.evidence_payload_days >= judged.rules.message_days,
             RecordKind::Message => judged.rules.message_days > judged.rules.evidence_payload_days,
-            // Contexts lock theirs anyway.
+            // Erasing contexts locks their conversations anyway.
             _ => false,
         };
         if !last_to_go {
@@ -319,7 +321,7 @@ impl Retention {
             .collect())
     }
 
-    /// Adds the names of conversations in which no context is left: their streams go on under a name that means nothing.
+    /// Adds the names of conversations without contexts: their streams get a meaningless name.
     pub(super) async fn add_names(
         &self,
         judged: &Judged<'_>,
@@ -357,13 +359,13 @@ pub(super) fn quiet_conversations(
     disposing.locked().filter_map(quiet).collect()
 }
 
-/// Since when nothing may have been written in a conversation for everything in it to be past its time.
+/// A conversation is past its time if nothing was written in it since this instant.
 fn quiet_since(judged: &Judged<'_>) -> Timestamp {
     let cutoff = |kind| judged.rules.cutoff(kind, judged.now).unwrap_or(judged.cutoff);
     cutoff(RecordKind::Message).min(cutoff(RecordKind::EvidencePayload))
 }
 
-/// Whether a context has ended long enough ago, and nothing of it can still be answered or used.
+/// Whether a context ended long enough ago, and nothing of it can still be answered or used.
 fn may_go(whole: &WholeContext, cutoff: Timestamp) -> bool {
     let ended = match &whole.context.state {
         State::Closed { at, .. } | State::Expired { at } => *at,

@@ -1,4 +1,4 @@
-//! Whether the clock may be believed: what is erased by a wrong one is gone for ever.
+//! Whether the clock is trusted: erasing by a wrong clock cannot be undone.
 
 use super::Retention;
 use crate::domain::time::Timestamp;
@@ -8,29 +8,29 @@ use crate::storage::StorageError;
 /// Why nothing is erased by age.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unproven {
-    /// The clock shows a time long after the last one that somebody vouched for.
-    #[error("the clock shows {now}, and the last that is known of any server is that it lived at {vouched}")]
+    /// The clock is far ahead of the last trusted time.
+    #[error("the clock shows {now}, and the last time that any server recorded is {vouched}")]
     Silence {
         /// What the clock shows.
         now: Timestamp,
-        /// The last time that is known to be right.
+        /// The last time known to be right.
         vouched: Timestamp,
     },
-    /// A clock was set ahead, or two clocks differ.
-    #[error("a clock was set ahead, or this server's clock is ahead of the database's")]
+    /// A clock was set forward, or the clocks of server and database differ.
+    #[error("a clock was set forward, or this server's clock is ahead of the database's")]
     Ahead,
 }
 
 impl Retention {
-    /// The same, with what a vigil finds out about the clocks.
+    /// With the state of the clocks that a vigil observes.
     #[must_use]
     pub fn watched(self, clocks: Clocks) -> Self {
         Self { clocks, ..self }
     }
 
-    /// Whether something may be erased by age now. A clock that shows too late a time takes everything for old.
+    /// Whether records may be erased by age now. If a clock is ahead, records look older than they are.
     pub async fn proven(&self) -> Result<Result<(), Unproven>, StorageError> {
-        // A time that nobody vouched for is judged by what is recorded, not by what was found a while ago.
+        // The trusted time is read from the database now: an earlier observation may be outdated.
         let state = self.clocks.state();
         if state.is_ahead() && !matches!(state, ClockState::Unproven(_)) {
             return Ok(Err(Unproven::Ahead));
@@ -40,7 +40,7 @@ impl Retention {
         Ok(self.store.vouched().await?.and_then(unproven).map_or(Ok(()), Err))
     }
 
-    /// Records that the clock is right, because somebody says so.
+    /// Records that the clock is right, on the word of an operator.
     pub async fn vouch(&self) -> Result<(), StorageError> {
         self.store.vouch(self.clock.now()).await
     }

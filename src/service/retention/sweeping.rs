@@ -1,37 +1,40 @@
-//! The sweeper of what is past its time: a round now and then, by whoever holds the lease.
+//! The retention sweeper: runs a round every few minutes while this server holds the lease.
 
 use std::time::{Duration, Instant};
 
 use super::{Mode, Retention, Round};
 use crate::storage::StorageError;
 
-/// Between two rounds: periods are days.
+/// Time between rounds. Retention periods are days, so minutes do not matter.
 const PAUSE: Duration = Duration::from_mins(5);
-/// A round begins up to so much later, so that not everything that runs every few minutes runs at once.
+/// A round starts up to this much later, so that periodic tasks do not all run at once.
 const JITTER: Duration = Duration::from_mins(1);
-/// Between two turns of a round: those who write go first.
+/// Pause between the turns of a round, so that requests come first.
 const BREATH: Duration = Duration::from_millis(20);
-/// The lease of whoever erases.
+/// The name of the lease for erasing by age.
 const LEASE: &str = "retention";
-/// How long one that is gone is waited for, in seconds. Longer than a turn takes.
+/// Seconds until another server may take the lease of one that is gone. Longer than a turn takes.
 const LEASE_SECONDS: u32 = 60;
-/// How long the lease is relied on before it is renewed.
+/// How often the lease is renewed.
 const RENEW: Duration = Duration::from_secs(10);
 
 impl Retention {
-    /// Erases in rounds while it holds the lease, until it is told to stop. What a round leaves, the next one takes.
+    /// Runs rounds while it holds the lease, until the server stops. The next round continues an interrupted one.
     pub async fn sweep_until(&self, holder: &str, stopped: impl Future<Output = ()>) {
         tokio::select! {
             () = self.sweep_in_turn(holder) => {}
             () = stopped => {}
         }
         if let Err(error) = self.store.release_lease(LEASE, holder).await {
-            tracing::debug!(retention.error = %error, "the lease of retention was left to run out");
+            tracing::debug!(
+                retention.error = %error,
+                "the retention lease could not be released; another server can take it when it expires"
+            );
         }
     }
 
     async fn sweep_in_turn(&self, holder: &str) {
-        // Those who only wait for their turn ask more often than they would have to erase.
+        // The lease is asked for more often than a round runs, so that another server takes over soon.
         let mut next = Instant::now() + self.jitter();
         let mut ticks = ticks(RENEW);
         loop {
@@ -39,7 +42,7 @@ impl Retention {
             let held = self.take_turn(holder).await;
             metrics::gauge!("cscp_retention_sweeper").set(f64::from(u8::from(held)));
             if !held {
-                // Whoever erases says how far behind it is.
+                // The lease holder reports the lag.
                 metrics::gauge!("cscp_retention_lag_seconds").set(0.0);
             }
             if !held || Instant::now() < next {
@@ -49,21 +52,24 @@ impl Retention {
             let outcome = if round.is_ok() { "done" } else { "failed" };
             metrics::counter!("cscp_retention_rounds_total", "outcome" => outcome).increment(1);
             if let Err(error) = round {
-                tracing::warn!(retention.error = %error, "a round of retention failed and will be repeated");
+                tracing::warn!(retention.error = %error, "a round of retention failed; the next one tries again");
             }
             next = Instant::now() + PAUSE + self.jitter();
         }
     }
 
-    /// Whether it is this holder's turn.
+    /// Takes or renews the lease; whether this server holds it.
     pub async fn take_turn(&self, holder: &str) -> bool {
         self.store.take_lease(LEASE, holder, LEASE_SECONDS).await.unwrap_or_else(|error| {
-            tracing::warn!(retention.error = %error, "the lease of retention could not be asked for");
+            tracing::warn!(
+                retention.error = %error,
+                "the retention lease could not be taken or renewed; this server erases nothing by age meanwhile"
+            );
             false
         })
     }
 
-    /// One round over every tenant, for as long as the lease is held.
+    /// Runs one round over every tenant while the lease is held.
     async fn sweep(&self, holder: &str) -> Result<(), StorageError> {
         if let Err(why) = self.proven().await? {
             tracing::warn!(retention.reason = %why, "nothing is erased by age until the clock is right");
@@ -86,7 +92,7 @@ impl Retention {
                 renewed = Instant::now();
             }
         }
-        // Metrics are numbers with a fraction: what is lost of a lag in seconds is nothing.
+        // A gauge is a float; the rounding of a lag in seconds does not matter.
         metrics::gauge!("cscp_retention_lag_seconds").set(u32::try_from(lag).map_or(f64::from(u32::MAX), f64::from));
         Ok(())
     }
@@ -97,7 +103,7 @@ impl Retention {
     }
 }
 
-/// Ticks so far apart, however long what is done between two of them takes.
+/// Ticks with this time between them, however long the work between two of them takes.
 fn ticks(apart: Duration) -> tokio::time::Interval {
     let mut ticks = tokio::time::interval(apart);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

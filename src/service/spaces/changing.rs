@@ -1,4 +1,4 @@
-//! Who may change a fact space, judged before the change is decided.
+//! Checks before the decision whether a caller may change a fact space.
 
 use super::gate::{AtGate, asked};
 use super::{sees_values, want};
@@ -12,29 +12,30 @@ use crate::state_layer::request::Refused;
 use crate::state_layer::space::SpaceRecord;
 use crate::storage::SpaceWant;
 
-/// What a fact that takes another's place takes over from it: where it counts, and not what it says.
+/// What a replacing fact inherits from the replaced one: where it counts, and not its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reach {
     pub key: String,
     pub scope: FactScope,
-    /// Which task, session or scenario.
+    /// The id of the task, session or scenario.
     pub scope_id: Option<String>,
     pub memory_type: MemoryType,
     pub abstraction: Option<Abstraction>,
-    /// Who may see it.
+    /// The viewers who may see it.
     pub restricted_to: Vec<String>,
 }
 
 impl Service {
-    /// Who may not see what is in a space may not change anything in it either, nor say who may see it: what a change does
-    /// tells what was there, and whoever deletes a space can make it anew. A fact that is withheld is not there for them.
+    /// A caller who may not see a space's content may neither change it nor decide who may see it: the result of a
+    /// change reveals what was there, and a caller who can delete a space can create it anew. For such a caller a withheld
+    /// fact does not exist.
     pub(super) async fn may_change(
         &self,
         caller: &Caller,
         space_id: &SpaceId,
         action: &SpaceAction,
     ) -> Result<(), ServiceError> {
-        // Operators delete what people want to have deleted and undo what went wrong, and need not see what it says.
+        // Operators carry out deletions that people request and undo mistakes, and need not see the values.
         let rules = matches!(action, SpaceAction::Delete { .. } | SpaceAction::Restore { .. } | SpaceAction::Erase);
         if caller.gives_access() || rules && !sees_values(caller) {
             return Ok(());
@@ -55,7 +56,7 @@ impl Service {
         Err(ServiceError::SpaceRefused(Refused::Space(SpaceRefusal::FactNotFound)))
     }
 
-    /// The facts that an action names in order to change them.
+    /// The facts that an action changes.
     async fn facts_named(
         &self,
         caller: &Caller,
@@ -77,8 +78,8 @@ impl Service {
         Ok(found.map(|space| space.facts.into_values().collect()).unwrap_or_default())
     }
 
-    /// Fails with [`ServiceError::LegalHold`] where a space is the memory of somebody who is held. A hold that is placed at
-    /// this very moment may come too late.
+    /// Fails with [`ServiceError::LegalHold`] if a space is the memory of a person under a hold. A hold that is placed
+    /// at the same moment may be missed.
     pub(super) async fn is_free_to_go(&self, caller: &Caller, space_id: &SpaceId) -> Result<(), ServiceError> {
         let held = self.store.held(&caller.tenant.tenant_id).await?;
         if held.is_empty() {
@@ -90,7 +91,7 @@ impl Service {
         if whose.is_some_and(|whose| held.holds_principal(&whose)) { Err(ServiceError::LegalHold) } else { Ok(()) }
     }
 
-    /// What the fact that is to be replaced hands on. Whoever may write may look at its reach, not at its value.
+    /// The scope that a replacing fact inherits. A caller who may write sees the scope, but not the value.
     pub async fn reach_of(&self, caller: &Caller, space_id: &SpaceId, uid: &FactUid) -> Result<Reach, ServiceError> {
         caller.require(Scope::FactWrite)?;
         let want = SpaceWant { live: false, named: vec![uid.as_str().to_owned()], ..want(caller, space_id, false) };

@@ -1,7 +1,7 @@
-//! Covering: what is left of a record for somebody who may see how it stands and not what it says.
+//! Redaction of records for readers who may see their structure and not their values.
 //!
-//! Everything that a caller wrote freely goes, but for the key, by which a record is found. What a program made (uids,
-//! times, causes, cues, flags) stays.
+//! Everything that a caller wrote freely is removed, except the key by which a record is found. What a program made
+//! (uids, times, causes, cues, flags) stays.
 
 use serde_json::{Value, json};
 
@@ -9,20 +9,20 @@ use crate::state_layer::fact::{Fact, Pointer, Source, Standing};
 use crate::state_layer::operation::Effects;
 use crate::state_layer::space::{Access, Partition, Signal, SpaceRecord, WorkingItem};
 
-/// What stands where something is covered.
+/// The replacement for redacted text.
 fn hidden() -> Value {
     json!({"redacted": "hide"})
 }
 
-/// A record that can be covered.
+/// A record that can be redacted.
 pub trait Cover {
-    /// Takes out what was written freely.
+    /// Removes callers' free text.
     fn cover(&mut self);
 }
 
 impl Cover for Fact {
     fn cover(&mut self) {
-        // A deleted fact says nothing, and that it is deleted is how it stands.
+        // A deleted fact has no value, and the deletion itself is part of the structure.
         if !self.is_deleted() {
             self.value = hidden();
         }

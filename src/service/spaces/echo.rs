@@ -1,4 +1,4 @@
-//! What a writer is answered: what was decided, as far as the writer may see it.
+//! The answer to a writer: the result of its operation, as far as it may see it.
 
 use super::gate::Pass;
 use super::{Caller, Seen, Service, ServiceError};
@@ -8,52 +8,53 @@ use crate::state_layer::operation::{Effects, SpaceAnswer};
 use crate::state_layer::reading::Reading;
 use crate::state_layer::space::{Signal, SpaceRecord, WorkingItem};
 
-/// What an operation on a space answers.
+/// The answer to an operation on a space.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SpaceShown {
-    /// To description and identity.
+    /// To a change of description or identity.
     Space {
-        /// As it stands now.
+        /// The space after the change.
         space: Box<Seen<SpaceRecord>>,
         /// Whether it is new.
         created: bool,
     },
-    /// To everything that changes facts.
+    /// To every change of facts.
     Facts {
-        /// Those written, restored or deleted, as they stand now, in the order of the request.
+        /// The facts written, restored or deleted, after the change, in the order of the request.
         facts: Vec<Seen<Fact>>,
         effects: Seen<Effects>,
     },
     Observed {
-        /// What the utterance was read as: it is the writer's own.
+        /// The reading of the utterance, which is the writer's own.
         reading: Box<Reading>,
         effects: Seen<Effects>,
         /// The facts it made.
         facts: Vec<Seen<Fact>>,
     },
     Signal {
-        /// The one in force.
+        /// The signal in force.
         signal: Seen<Signal>,
-        /// Whether the request's is the one in force.
+        /// Whether that is the signal of the request.
         accepted: bool,
     },
-    /// To a working item.
-    Item { item: Seen<WorkingItem> },
+    Item {
+        item: Seen<WorkingItem>,
+    },
     /// To a closed task.
     Closed {
-        /// Keys of items that became facts.
+        /// Keys of items that were turned into facts.
         promoted: Vec<String>,
         /// Keys of items that were dropped.
         dropped: Vec<String>,
         effects: Seen<Effects>,
     },
-    /// Done, with nothing to show.
+    /// To an operation without a result to show.
     Done,
 }
 
 impl Service {
-    /// An answer as its writer may see it. It is durable by now: where it cannot be told what the writer may see, that is
-    /// nothing.
+    /// The answer as its writer may see it. The operation is durable by now, so if the writer's permission cannot be
+    /// determined, the values are withheld.
     pub(super) async fn echo(&self, caller: &Caller, space_id: &SpaceId, answer: SpaceAnswer) -> SpaceShown {
         if matches!(answer, SpaceAnswer::Done | SpaceAnswer::Pack { .. }) {
             return SpaceShown::Done;
@@ -61,7 +62,10 @@ impl Service {
         let pass = match self.pass_of_writer(caller, space_id, &answer).await {
             Ok(pass) => pass,
             Err(error) => {
-                tracing::warn!(echo.error = %error, "an answer is covered: it could not be told who may see it");
+                tracing::warn!(
+                    echo.error = %error,
+                    "the writer's permission could not be read; the answer is redacted"
+                );
                 Pass::nothing()
             }
         };

@@ -1,4 +1,4 @@
-//! Reading what stands in a space: facts, signals, the working set, the space's own record.
+//! Reads of a space: facts, signals, the working set, the space's own record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,21 +23,19 @@ pub struct FactView {
     pub derived_facts: Vec<FactUid>,
 }
 
-/// A page of facts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactPage {
-    /// Those that may be shown.
+    /// The facts that may be shown.
     pub facts: Vec<FactView>,
     /// Where the next page begins.
     pub next: Option<Position>,
-    /// How many of this page were withheld.
+    /// How many facts of this page were withheld.
     pub withheld: usize,
 }
 
 /// The longest chain that is shown.
 const LONGEST_CHAIN: usize = 200;
 
-/// A chain of facts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactChain {
     /// Its facts, oldest first.
@@ -48,17 +46,17 @@ pub struct FactChain {
     pub withheld: usize,
 }
 
-/// What else is kept in a space.
+/// Other records of a space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed<T> {
-    /// Those that may be shown.
+    /// The records that may be shown.
     pub items: Vec<Seen<T>>,
     /// How many were withheld.
     pub withheld: usize,
 }
 
 impl Service {
-    /// What this caller may see of a space. Facts are those about which a service may have to be asked.
+    /// What this caller may see of a space. A permission service may be asked about `facts`.
     pub(super) async fn pass(
         &self,
         caller: &Caller,
@@ -71,7 +69,7 @@ impl Service {
         gate.passes(&self.permissions, vec![at]).await.pop().ok_or(ServiceError::Internal)
     }
 
-    /// The same, refusing where nothing of the space may be shown.
+    /// The same, refused if nothing of the space may be shown.
     async fn entered(
         &self,
         caller: &Caller,
@@ -90,7 +88,7 @@ impl Service {
         found.remove(space_id).ok_or(ServiceError::NotFound("fact space"))
     }
 
-    /// A space's record without its facts; none if there is no such space.
+    /// A space's record without its facts; none if the space does not exist.
     pub(super) async fn bare_space(
         &self,
         caller: &Caller,
@@ -100,7 +98,7 @@ impl Service {
         Ok(self.load_spaces(&[want]).await?.remove(space_id).and_then(|space| space.record))
     }
 
-    /// A space with the facts about which a service is asked, if one is.
+    /// A space with its facts, if a permission service must be asked about them.
     pub(super) async fn whole_enough(
         &self,
         caller: &Caller,
@@ -177,7 +175,7 @@ impl Service {
         Unrecorded::or_nothing(found.await, asked)
     }
 
-    /// A page of a space's facts, those recorded last first.
+    /// A page of a space's facts, last recorded first.
     pub async fn facts(
         &self,
         caller: &Caller,
@@ -196,7 +194,7 @@ impl Service {
         Unrecorded::or_nothing(found.await, asked)
     }
 
-    /// One fact. One that is withheld is as if it were not there.
+    /// One fact. A withheld fact is reported as not existing.
     pub async fn fact(
         &self,
         caller: &Caller,
@@ -213,7 +211,7 @@ impl Service {
         Unrecorded::or_nothing(found.await, asked)
     }
 
-    /// The current value of a key: the newest valid fact that has it, or that came in the place of one that had.
+    /// The current value of a key: the newest valid fact with that key, or the fact that replaced one.
     pub async fn current_fact(
         &self,
         caller: &Caller,
@@ -232,7 +230,7 @@ impl Service {
         Unrecorded::or_nothing(found.await, asked)
     }
 
-    /// Whether the space may be seen at all is said first: what is in it is nobody else's to know.
+    /// Whether the space may be seen at all is checked first, so that nothing shows which facts exist.
     async fn one_fact(
         &self,
         caller: &Caller,
@@ -247,8 +245,8 @@ impl Service {
         views(&pass, vec![fact], &dependents).0.pop().ok_or(ServiceError::NotFound("fact"))
     }
 
-    /// The chain that a fact belongs to, oldest first: what it replaced, itself, and what came in its place. Of a long
-    /// one the newest.
+    /// The chain of a fact, oldest first: the facts it replaced, itself, and the facts that replaced it. Of a long
+    /// chain, the newest part.
     pub async fn fact_chain(
         &self,
         caller: &Caller,
@@ -277,7 +275,7 @@ impl Service {
     }
 }
 
-/// A look at records of a space.
+/// The record of a read of a space's records.
 fn looked(caller: &Caller, operation: &str, space_id: &SpaceId, ids: Vec<String>) -> Looked {
     let viewer_id = match &caller.speaks_for.voice {
         Voice::Principal(id) => Some(id.clone()),
@@ -306,7 +304,7 @@ pub(super) fn page(pass: &Pass, page: Page<Fact>, space: &Space) -> FactPage {
     FactPage { facts, next: page.next, withheld }
 }
 
-/// Facts as they may be shown, and how many may not.
+/// Facts as they may be shown, and the number of withheld ones.
 fn views(pass: &Pass, facts: Vec<Fact>, dependents: &BTreeMap<FactUid, Vec<FactUid>>) -> (Vec<FactView>, usize) {
     let all = facts.len();
     let shown = facts.into_iter().filter_map(|fact| {
@@ -318,7 +316,7 @@ fn views(pass: &Pass, facts: Vec<Fact>, dependents: &BTreeMap<FactUid, Vec<FactU
     (shown, withheld)
 }
 
-/// The facts of the chain that one belongs to; none if it is not there.
+/// The facts of a fact's chain; none if the fact does not exist.
 fn chain(space: &Space, uid: &FactUid) -> Vec<Fact> {
     let mut chain = BTreeSet::from([uid.clone()]);
     let mut open = vec![uid.clone()];
@@ -336,12 +334,12 @@ fn successor(fact: &Fact) -> Option<FactUid> {
     }
 }
 
-/// The newest fact with a key, followed to what stands in its place.
+/// The newest fact with a key, followed to the fact that replaced it.
 fn current(space: &Space, key: &str) -> Option<FactUid> {
     let of_key = space.facts.values().filter(|fact| fact.key == key);
     let newest = of_key.max_by_key(|fact| (fact.is_valid(), fact.at, fact.recorded_at, fact.uid.clone()))?;
     let mut fact = newest;
-    // Every step leads to a later fact; the bound is for rows that a foreign hand has tied into a ring.
+    // Every step leads to a later fact. The bound protects against tampered rows that form a cycle.
     for _ in 0..space.facts.len() {
         if fact.is_valid() {
             return Some(fact.uid.clone());
@@ -351,7 +349,7 @@ fn current(space: &Space, key: &str) -> Option<FactUid> {
     None
 }
 
-/// Who depends on whom.
+/// The facts that depend on each fact.
 fn dependents(space: &Space) -> BTreeMap<FactUid, Vec<FactUid>> {
     let mut dependents: BTreeMap<FactUid, Vec<FactUid>> = BTreeMap::new();
     for fact in space.facts.values().filter(|fact| fact.is_valid()) {

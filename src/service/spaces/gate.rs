@@ -1,7 +1,7 @@
-//! The one gate: who is shown what of a fact space, whatever is asked for.
+//! The gate: decides for every kind of read what a caller may see of a fact space.
 //!
-//! A key says whom it may speak for; the space says who may see it; what is not allowed for certain is not shown. A value
-//! leaves the service in a [`Seen`] alone, and nothing but this file makes one.
+//! The key determines for whom the caller speaks, and the space determines who may see it; in doubt nothing is shown. A
+//! value leaves the service only in a [`Seen`], which only this file can construct.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::state_layer::authority::{AuthorityOrder, Viewer};
 use crate::state_layer::fact::Fact;
 use crate::state_layer::space::{Access, Partition, Signal, Space, SpaceRecord, WorkingItem};
 
-/// Something of a fact space as one caller may see it. Whoever holds one need not ask again: what may not be seen is not
-/// in it.
+/// A value of a fact space as one caller may see it. It contains nothing that the caller may not see, so it needs no
+/// further check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen<T> {
     shown: T,
@@ -34,7 +34,7 @@ impl<T> Seen<T> {
         Self { shown, redacted: false }
     }
 
-    /// Whether what callers wrote was taken out.
+    /// Whether callers' text was redacted.
     #[must_use]
     pub fn redacted(&self) -> bool {
         self.redacted
@@ -45,12 +45,12 @@ impl<T> Seen<T> {
         &self.shown
     }
 
-    /// The same, of what it was made into: the new form shows no more than the old one.
+    /// The value converted to a form that shows no more than the original.
     pub(super) fn with<U>(self, into: impl FnOnce(T) -> U) -> Seen<U> {
         Seen { shown: into(self.shown), redacted: self.redacted }
     }
 
-    /// What is shown, to be sent.
+    /// The value, to be sent.
     #[must_use]
     pub fn into_shown(self) -> T {
         self.shown
@@ -64,21 +64,21 @@ impl<T: Cover> Seen<T> {
     }
 }
 
-/// Who looks at the record and does not serve the conversation: they see how facts stand.
+/// Whether the caller reads as a person from outside the conversation: they see structure without values.
 fn only_looks(caller: &Caller) -> bool {
     matches!(caller.kind, CredentialKind::Operator | CredentialKind::Auditor)
 }
 
-/// Whether values are shown to this one at all.
+/// Whether this caller sees values at all.
 #[must_use]
 pub fn sees_values(caller: &Caller) -> bool {
     !only_looks(caller) || caller.scopes.contains(&Scope::OocRaw)
 }
 
-/// In whose name something is looked at.
+/// On whose behalf a caller reads.
 #[derive(Debug, Clone)]
 pub(super) enum Looker {
-    /// In nobody's in particular, by a key that may speak for anyone: it sees what somebody may see.
+    /// On behalf of nobody in particular, with a key that may speak for anyone: it sees what any principal may see.
     Anyone,
     Viewer(Viewer),
 }
@@ -92,12 +92,13 @@ impl Looker {
     }
 }
 
-/// What may be shown of one space.
+/// The part of one space that may be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Admitted {
     All,
     Nothing,
-    /// What a service allowed. Without any of them the space itself is shown if no fact was asked about.
+    /// What a permission service allowed. If it allowed nothing, the space itself is shown only if no fact was asked
+    /// about.
     Only {
         allowed: BTreeSet<FactUid>,
         any: bool,
@@ -122,15 +123,15 @@ impl Admitted {
     }
 }
 
-/// A space at the gate, with the facts about which a service may have to be asked.
+/// A space to be checked, with the facts about which a permission service may have to be asked.
 pub(super) struct AtGate<'a> {
     pub(super) space_id: &'a SpaceId,
-    /// None: the space is not there, and nothing of it is shown.
+    /// The space's record; none if the space does not exist, so that nothing is shown.
     pub(super) record: Option<&'a SpaceRecord>,
     pub(super) facts: Vec<AskedFact>,
 }
 
-/// Facts to ask about.
+/// The questions about facts for a permission service.
 pub(super) fn asked<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Vec<AskedFact> {
     facts.into_iter().map(|fact| AskedFact { uid: fact.uid.clone(), key: fact.key.clone() }).collect()
 }
@@ -141,7 +142,7 @@ enum Rule<'a> {
     Ask(&'a AccessCallback),
 }
 
-/// What a gate goes by.
+/// The inputs of the check.
 pub(super) struct Gate<'a> {
     pub(super) caller: &'a Caller,
     pub(super) looker: Looker,
@@ -153,7 +154,7 @@ impl Gate<'_> {
     fn rule(&self, record: &SpaceRecord) -> Rule<'_> {
         let viewer = self.looker.viewer();
         match &record.partition {
-            // A user's own memory is shown to that user alone.
+            // A user's memory is shown to that user only.
             Partition::User { owner_id: Some(owner) } if viewer.is_some_and(|viewer| viewer.user_id != *owner) => {
                 return Rule::Closed;
             }
@@ -175,15 +176,15 @@ impl Gate<'_> {
         }
     }
 
-    /// What of each space may be shown, in their order. Services are asked all at once: the slowest is waited for, and no
-    /// more than that.
+    /// The part of each space that may be shown, in the order of the spaces. Permission services are asked in parallel,
+    /// so the time is that of the slowest.
     pub(super) async fn passes(&self, permissions: &Arc<dyn Permissions>, spaces: Vec<AtGate<'_>>) -> Vec<Pass> {
-        // Whoever sees no values at all is not worth a question.
+        // No service is asked for a caller who sees no values.
         self.judged(permissions, spaces, sees_values(self.caller)).await
     }
 
-    /// What of a space a caller may change: what somebody in its place could see. People who see no values are judged by the
-    /// same rules, so that seeing less never allows more.
+    /// The part of a space that a caller may change: what a caller with values in its place could see. Callers who see
+    /// no values are judged by the same rules, so that seeing less never allows more.
     pub(super) async fn may_change(&self, permissions: &Arc<dyn Permissions>, space: AtGate<'_>) -> Option<Pass> {
         self.judged(permissions, vec![space], true).await.pop()
     }
@@ -200,7 +201,7 @@ impl Gate<'_> {
                 questions.spawn(async move { (at, answered(&*permissions, &callback, &question).await) });
             }
         }
-        // A question that panicked has no answer.
+        // A question that panicked counts as unanswered.
         while let Some(answer) = questions.join_next().await {
             let Ok((at, answer)) = answer else { continue };
             if let Some(place) = admitted.get_mut(at) {
@@ -243,18 +244,18 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// Nothing may be seen: where it could not be told what may.
+    /// Nothing may be seen, because the permission could not be determined.
     pub(super) fn nothing() -> Self {
         let (looker, order) = (Looker::Viewer(Viewer::default()), AuthorityOrder::default());
         Self { admitted: Admitted::Nothing, values: false, only_looks: false, looker, order }
     }
 
-    /// Whether nothing of the space may be shown, in any form.
+    /// Whether nothing of the space may be shown in any form.
     pub(super) fn is_barred(&self) -> bool {
         self.admitted == Admitted::Nothing && !self.only_looks
     }
 
-    /// Whether values of the space that no service was asked about may be shown.
+    /// Whether values of the space may be shown that need no question to a service.
     pub(super) fn is_open(&self) -> bool {
         self.values && self.admitted.any()
     }
@@ -300,27 +301,27 @@ impl Pass {
         self.only_looks.then(|| Seen::covered(it))
     }
 
-    /// A fact as the answer to its own writing: whoever may not read it is told how it stands.
+    /// A fact in the answer to its own writing: redacted for a writer who may not read it.
     pub(super) fn echoed_fact(&self, fact: Fact) -> Seen<Fact> {
         if self.shows(&fact) { Seen::clear(fact) } else { Seen::covered(fact) }
     }
 
-    /// Something else of the space as the answer to its own writing.
+    /// Another record in the answer to its own writing, redacted for a writer who may not read it.
     pub(super) fn echoed<T: Cover>(&self, it: T) -> Seen<T> {
         if self.is_open() { Seen::clear(it) } else { Seen::covered(it) }
     }
 
-    /// The facts of a space for a pack, with what its viewer may not see set apart.
+    /// The facts of a space for a pack; those that its viewer may not see are set apart.
     pub(super) fn split(&self, mut facts: BTreeMap<FactUid, Fact>) -> Shown {
         let admits = |fact: &Fact| self.admitted.admits(&fact.uid) && self.is_for(&fact.restricted_to, &fact.text());
-        // Of a space that is closed altogether not even the number of its facts is told.
+        // For a space that is closed altogether, not even the number of facts is shown.
         let barred = !self.is_open();
         let denied = facts.values().filter(|fact| !barred && !admits(fact)).map(|fact| fact.uid.clone()).collect();
         facts.retain(|_, fact| admits(fact));
         Shown { facts, denied, barred }
     }
 
-    /// Whether this fact may be changed by whom this pass is for.
+    /// Whether the caller may change this fact.
     pub(super) fn may_change(&self, fact: &Fact) -> bool {
         self.shows(fact)
     }
@@ -331,16 +332,16 @@ impl Pass {
     }
 }
 
-/// What of one space goes into a pack.
+/// The part of one space for a pack.
 pub(super) struct Shown {
     pub(super) facts: BTreeMap<FactUid, Fact>,
     pub(super) denied: Vec<FactUid>,
-    /// Whether the viewer may see nothing of the space at all: neither facts nor who is served, what surrounds them and
-    /// what they are working on.
+    /// Whether the viewer may see nothing of the space: neither facts nor who is served, the environment or the working
+    /// set.
     pub(super) barred: bool,
 }
 
-/// A pack of sources that were made of what passed this gate.
+/// A pack assembled from records that passed this gate.
 pub(super) fn assembled(
     request: &PackRequest,
     sources: &Sources<'_>,
@@ -349,14 +350,14 @@ pub(super) fn assembled(
     assemble(request, sources, order).map(Seen::clear)
 }
 
-/// A kept pack, to a reader for whom all of its spaces and facts passed this gate anew; none if one did not.
+/// A saved pack, for a reader for whom all its spaces and facts pass the gate again; none if one does not.
 pub(super) fn kept<T>(pack: T, passed: &[(Pass, Space)]) -> Option<Seen<T>> {
     let all = passed.iter().all(|(pass, space)| pass.admits_all(space.facts.values()));
     all.then(|| Seen::clear(pack))
 }
 
-/// Whether the evidence, that of fact spaces too, is shown with what it says. It is not shown space by space: people who
-/// may see it without redaction read what was written, as it was written; a program has to speak for anyone besides.
+/// Whether the caller sees values in evidence, including evidence of fact spaces, which is not checked space by space:
+/// people with unredacted access read values as written; a program must also be allowed to speak for anyone.
 pub(in crate::service) fn sees_recorded_values(caller: &Caller) -> bool {
     let person = only_looks(caller) || caller.kind == CredentialKind::Admin;
     caller.scopes.contains(&Scope::OocRaw) && (person || caller.speaks_for.voice == Voice::Anyone)

@@ -1,4 +1,4 @@
-//! What is kept of a person in fact spaces, for that person: "what do you know about me?"
+//! What is stored about a person in fact spaces, for that person: "what do you know about me?"
 
 use super::gate::{AtGate, Looker, Pass, asked};
 use super::{FactPage, Seen, want};
@@ -13,10 +13,10 @@ use crate::state_layer::query::FactQuery;
 use crate::state_layer::space::{Space, SpaceRecord};
 use crate::storage::{Place, Table};
 
-/// Records looked through for one page: a page takes no longer than that, and may hold nothing.
+/// Records searched for one page. This limits the time of a page, which may be empty.
 const LOOKED_AT: u32 = 1_000;
 
-/// What is kept of somebody, page by page.
+/// A page of a person's memories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memories {
     pub memories: Vec<Memory>,
@@ -24,18 +24,18 @@ pub struct Memories {
     pub next: Option<Place>,
 }
 
-/// One memory of somebody.
+/// One memory of a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
-    /// The space: whose it is, and who is served there.
+    /// The space: its owner, and who is served there.
     pub space: Seen<SpaceRecord>,
-    /// Its facts, those recorded last first, those that no longer stand too; of many the first page.
+    /// Its facts, last recorded first, including invalid ones; the first page if there are many.
     pub facts: FactPage,
 }
 
 impl Service {
-    /// What is kept of somebody: of the principal for whom the key speaks, or of whom a key names that speaks for anyone.
-    /// Whoever looks, it is recorded.
+    /// What is stored about a person: the principal for whom the key speaks, or one named by a key that speaks for
+    /// anyone. Every such read is recorded.
     pub async fn memories(
         &self,
         caller: &Caller,
@@ -73,7 +73,7 @@ impl Service {
         Ok(Unrecorded::new(Memories { memories, next: page.next }, looked))
     }
 
-    /// One memory as its person may see it; none if nothing of it may be shown, or if it has gone.
+    /// One memory as its person may see it; none if nothing of it may be shown, or if it was erased.
     async fn memory(&self, caller: &Caller, user_id: &str, space_id: &SpaceId) -> Result<Option<Memory>, ServiceError> {
         let Some(space) = self.load_spaces(&[want(caller, space_id, false)]).await?.remove(space_id) else {
             return Ok(None);

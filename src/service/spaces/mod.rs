@@ -1,4 +1,4 @@
-//! Fact spaces: writing through the committer, and reading what stands. Whatever is read passes one gate.
+//! Fact spaces: writing through the committer, and reading. Every read passes one gate.
 
 mod changing;
 mod covering;
@@ -38,11 +38,11 @@ use crate::state_layer::request::Refused;
 use crate::state_layer::space::Space;
 use crate::storage::SpaceWant;
 
-/// What was decided, as it is kept: nobody has looked at it yet.
+/// A decision as it is stored, before it is redacted for the caller.
 type Unseen = Committed<Result<SpaceAnswer, Refused>>;
 
 impl Service {
-    /// Decides an operation on a space and answers after its commit, with what the writer may see of it.
+    /// Decides an operation on a space and answers after its commit with what the writer may see.
     pub async fn decide_space(
         &self,
         caller: &Caller,
@@ -50,7 +50,7 @@ impl Service {
         action: SpaceAction,
         claim: Option<Claim>,
     ) -> Result<Committed<Result<SpaceShown, Refused>>, ServiceError> {
-        // An identity says who has which rank and which grants.
+        // An identity defines ranks and grants.
         if matches!(action, SpaceAction::SetIdentity(_)) && !caller.gives_access() {
             return Err(ServiceError::NotPermitted);
         }
@@ -83,12 +83,12 @@ impl Service {
         Ok(self.committer.submit_space(submission).await?)
     }
 
-    /// Reads an utterance. The words end here.
+    /// Reads an utterance. Only the reading is stored, not the words.
     #[must_use]
     pub fn read_utterance(&self, utterance: &Utterance) -> Reading {
         let now = self.now();
         let (id, salt) = {
-            // A source that panicked once has no state that could be half changed.
+            // After a panic the source of randomness is still whole, so a poisoned lock is used.
             let mut entropy = self.entropy.lock().unwrap_or_else(PoisonError::into_inner);
             let mut ids = Ids::new(now, entropy.as_mut());
             (ids.reading(), ids.secret())
@@ -96,7 +96,7 @@ impl Service {
         read(utterance, id, now, salt)
     }
 
-    /// The zone in which this tenant's times without an offset are read, and its name.
+    /// The time zone for this tenant's times without an offset, and its name.
     #[must_use]
     pub fn zone(&self, caller: &Caller) -> (Option<Zone>, String) {
         let name = self.state_rules(caller).time_zone;
@@ -116,7 +116,7 @@ impl Service {
         }
     }
 
-    /// Some spaces as they stand, or as a whole. A space that is not there has no entry.
+    /// The current rows of some spaces, or all rows. A space that does not exist has no entry.
     pub(super) async fn load_spaces(&self, wants: &[SpaceWant]) -> Result<BTreeMap<SpaceId, Space>, ServiceError> {
         let mut spaces: BTreeMap<SpaceId, Space> = BTreeMap::new();
         for (space_id, row) in self.store.spaces(wants).await? {
@@ -132,7 +132,7 @@ impl Service {
     }
 }
 
-/// All that stands in a space, or all of it.
+/// The current rows of a space, or all of them.
 fn want(caller: &Caller, space_id: &SpaceId, whole: bool) -> SpaceWant {
     SpaceWant {
         tenant_id: caller.tenant.tenant_id.clone(),

@@ -1,4 +1,4 @@
-//! Context packs: who looks, which partitions, as of when; then the pure assembly.
+//! Context packs: determines viewer, partitions and instant; the assembly itself is pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +20,12 @@ use crate::state_layer::request::Answered;
 use crate::state_layer::space::{Signal, Space};
 use crate::storage::SpaceWant;
 
-/// Who a pack is for, as the request says.
+/// The viewer of a pack, as the request names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackViewer {
     /// The caller's id of the person.
     pub user_id: String,
-    /// A level or a title. Counts where no identity says otherwise and the caller is no agent.
+    /// A level or a title. Ignored if an identity names another one, or if the caller is an agent.
     pub authority: Option<String>,
     pub department: Option<String>,
 }
@@ -34,49 +34,48 @@ pub struct PackViewer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewPack {
     pub space_id: SpaceId,
-    /// Wider partitions; those of the space's own record if not said.
+    /// Wider partitions; by default those in the space's record.
     pub wider: Option<Vec<SpaceId>>,
     pub query: String,
-    /// The present; the server's if not said.
+    /// The present; by default the server's time.
     pub as_of: Option<Timestamp>,
-    /// What was known: later writes are left out. All that is known if not said.
+    /// The instant of knowledge: later writes are ignored. By default everything known.
     pub known_at: Option<Timestamp>,
-    /// Who it is for; the space's identity if not said.
+    /// The viewer; by default the space's identity.
     pub viewer: Option<PackViewer>,
     pub token_budget: u32,
-    /// The share of facts; policy's if not said.
+    /// The share of facts; by default policy's.
     pub facts_share: Option<f64>,
-    /// Facts that must be in it.
+    /// Facts that must be included.
     pub include: Vec<Pointer>,
-    /// Facts that must not be.
+    /// Facts that must be excluded.
     pub exclude: Vec<Pointer>,
-    /// Show superseded facts, flagged.
+    /// Include superseded facts, flagged.
     pub include_superseded: bool,
-    /// Scope ids in which the question is asked.
+    /// The ids of the scopes in which the question is asked.
     pub scopes: Vec<String>,
     pub recent_turns: Vec<Turn>,
-    /// Signals fetched for this request, not kept. One takes the place of a kept one with its key.
+    /// Signals for this request only. Each replaces a stored signal with the same key.
     pub environment: Vec<Signal>,
     pub estimator: Estimator,
-    /// Keep it, so that a command can cite it.
+    /// Save the pack, so that a command can cite it.
     pub save: bool,
 }
 
-/// A pack that was made.
+/// The pack that was made.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PackMade {
-    /// It is not kept.
+    /// A pack that is not saved.
     Passing { pack: Seen<ContextPack>, as_of: Timestamp },
     Saved {
-        /// As it is kept.
         saved: Box<Seen<SavedPack>>,
-        /// Whether an `Idempotency-Key` brought an earlier one back.
+        /// Whether it was saved by an earlier request with the same `Idempotency-Key`.
         replayed: bool,
     },
 }
 
 impl Service {
-    /// Assembles a pack from what stands as of its moment, and keeps it if that is wanted.
+    /// Assembles a pack from the state at its instant, and saves it if requested.
     pub async fn make_pack(
         &self,
         caller: &Caller,
@@ -115,7 +114,7 @@ impl Service {
         if !sees_values(caller) {
             return Err(ServiceError::DetailNotAllowed);
         }
-        // A repetition is told what it was told, whatever has become of the facts since.
+        // A repeated request gets the same pack, even if the facts have changed since.
         if let Some(claim) = claim.filter(|_| new.save)
             && let Some(earlier) = self.earlier_pack(caller, &claim).await?
         {
@@ -125,7 +124,8 @@ impl Service {
         let (mut space, wider) = self.spaces_of(caller, &new, as_of).await?;
         let viewer = self.viewer(caller, new.viewer.as_ref(), space.record.as_ref()).await?;
         let gate = self.gate_for(caller, Looker::Viewer(viewer.clone()));
-        // What this space's identity grants holds here: elsewhere a viewer is who is registered, as on every other route.
+        // Grants in this space's identity count in this space. In wider spaces, a viewer has its registered rights, as
+        // on every other route.
         let elsewhere = match (caller.gives_access(), viewer.user_id.is_empty()) {
             (true, _) | (_, true) => viewer.clone(),
             (false, false) => self.known(caller, &viewer.user_id, None, None).await?,
@@ -166,7 +166,7 @@ impl Service {
         let action = SpaceAction::SavePack { viewer, as_of, wider: read, pack: Box::new(pack.shown().clone()) };
         let decided = self.decide_unseen(caller, new.space_id, action, claim).await?;
         match decided.result.map_err(ServiceError::SpaceRefused)? {
-            // What was just assembled was seen to pass. A repetition brings an earlier pack's id back.
+            // The pack just assembled passed the gate. A repeated request gets the id of an earlier pack.
             SpaceAnswer::Pack { pack: saved } if !decided.replayed => {
                 Ok(PackMade::Saved { saved: Box::new(pack.with(|_| *saved)), replayed: false })
             }
@@ -177,7 +177,7 @@ impl Service {
         }
     }
 
-    /// What of each space goes into a pack.
+    /// The part of each space for a pack.
     async fn split(&self, gate: &Gate<'_>, spaces: Vec<(SpaceId, Space)>) -> Vec<Shown> {
         let at_gate = spaces.iter().map(|(space_id, space)| AtGate {
             space_id,
@@ -188,7 +188,7 @@ impl Service {
         passes.into_iter().zip(spaces).map(|(pass, (_, space))| pass.split(space.facts)).collect()
     }
 
-    /// The pack that this very request has saved before.
+    /// The pack that this request saved earlier.
     async fn earlier_pack(&self, caller: &Caller, claim: &Claim) -> Result<Option<PackMade>, ServiceError> {
         let stored = self.store.claim(&caller.tenant.tenant_id, &claim.key).await?;
         let stored = stored.filter(|stored| stored.request == claim.request && self.now() < stored.expires_at);
@@ -201,7 +201,7 @@ impl Service {
         }
     }
 
-    /// The space and its wider ones, as of a moment. A wider one that does not exist has nothing to show.
+    /// The space and its wider ones at an instant. A wider one that does not exist is empty.
     async fn spaces_of(
         &self,
         caller: &Caller,
@@ -222,7 +222,7 @@ impl Service {
         Ok((space, wider))
     }
 
-    /// Where the moment lies before what was stated last, the state is folded again from what was stated until then.
+    /// If the instant is before the last statement, the state is folded again from the statements up to it.
     async fn fold_back(
         &self,
         caller: &Caller,
@@ -252,7 +252,7 @@ impl Service {
         Ok(found.map(|saved| CitedPack { pack_id: saved.pack_id, pack_hash: saved.pack.pack_hash }))
     }
 
-    /// A saved pack, to a caller who may speak for its viewer, while that viewer may still see all of it.
+    /// A saved pack, for a caller who may speak for its viewer, while that viewer may still see all of it.
     pub async fn saved_pack(&self, caller: &Caller, id: &PackId) -> Result<Unrecorded<Seen<SavedPack>>, ServiceError> {
         let asked = Looked { pack_id: Some(id.clone()), ..Looked::at::<&str>("context_packs.get", []) };
         let saved = match self.kept_pack(caller, id).await {
@@ -282,7 +282,7 @@ impl Service {
         }
         let viewer = self.as_registered(caller, saved.viewer.clone()).await?;
         let passed = self.pass_anew(caller, viewer, &saved).await?;
-        // Where it is not known which spaces it was made of, each of its facts has to be found.
+        // If the spaces of a pack are unknown, each of its facts has to be found.
         let found = |uid| passed.iter().any(|(_, space)| space.facts.contains_key(uid));
         if saved.wider.is_none() && !saved.pack.facts_included.iter().all(found) {
             return Err(ServiceError::NotPermitted);
@@ -290,7 +290,7 @@ impl Service {
         kept(saved, &passed).ok_or(ServiceError::NotPermitted)
     }
 
-    /// The spaces of a pack with those of its facts that they hold, and what its viewer may see of them now.
+    /// The spaces of a pack with those of its facts that they contain, and what its viewer may see of them now.
     async fn pass_anew(
         &self,
         caller: &Caller,

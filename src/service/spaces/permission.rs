@@ -1,4 +1,4 @@
-//! Asking a service who may see what, when it is to be shown. What is not allowed for certain is not shown.
+//! Asks a permission service who may see what. Without a clear answer nothing is shown.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::domain::id::{FactUid, SpaceId, TenantId};
 use crate::domain::policy::AccessCallback;
 use crate::state_layer::authority::Viewer;
 
-/// The most that is read of an answer, in bytes.
+/// The largest answer that is read, in bytes.
 const MOST: usize = 1024 * 1024;
 
-/// What is asked: which of these facts may this viewer see. No values go out.
+/// The question to the service: which of these facts may this viewer see? It contains no values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PermissionQuestion {
     pub tenant_id: TenantId,
@@ -29,10 +29,10 @@ pub struct AskedFact {
     pub key: String,
 }
 
-/// Who knows what a viewer may see.
+/// A permission service.
 #[async_trait]
 pub trait Permissions: Send + Sync {
-    /// The facts that may be shown; `None` if that cannot be told in time.
+    /// The facts that may be shown; `None` if there is no answer in time.
     async fn allowed(&self, callback: &AccessCallback, question: &PermissionQuestion) -> Option<BTreeSet<FactUid>>;
 }
 
@@ -47,7 +47,7 @@ struct Allowed {
 }
 
 impl OverHttp {
-    /// Nothing is opened before it is needed.
+    /// No connection is opened before it is needed.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

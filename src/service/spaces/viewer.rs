@@ -1,4 +1,4 @@
-//! In whose name something is looked at: as the key says, as registered, and only then as the request says.
+//! Determines on whose behalf a caller reads: by the key first, then by registration, and last by the request.
 
 use super::PackViewer;
 use super::gate::{Gate, Looker};
@@ -10,7 +10,7 @@ use crate::state_layer::authority::{AuthorityOrder, Viewer};
 use crate::state_layer::space::{Identity, SpaceRecord};
 
 impl Service {
-    /// The gate for a caller who reads a space without naming anybody.
+    /// The gate for a caller who names no viewer.
     pub(super) async fn gate<'a>(
         &self,
         caller: &'a Caller,
@@ -25,13 +25,13 @@ impl Service {
         Ok(self.gate_for(caller, looker))
     }
 
-    /// The gate in somebody's name.
+    /// The gate for a viewer.
     pub(super) fn gate_for<'a>(&self, caller: &'a Caller, looker: Looker) -> Gate<'a> {
         let rules = self.state_rules(caller);
         Gate { caller, looker, order: AuthorityOrder::new(&rules.authority_order), rules }
     }
 
-    /// Who a pack is for. A key that speaks for one principal, or for nobody, cannot name another.
+    /// The viewer of a pack. A key that speaks for one principal, or for nobody, cannot name another.
     pub(super) async fn viewer(
         &self,
         caller: &Caller,
@@ -48,12 +48,12 @@ impl Service {
             (Voice::Anyone, None, Some(identity)) => &identity.user_id,
             (Voice::Nobody, _, _) | (Voice::Anyone, None, None) => return Ok(Viewer::default()),
         };
-        // Neither a program nor somebody who speaks for themselves gets a rank by writing it down.
+        // A rank in the request counts neither for a program nor for a person who speaks for themselves.
         let believed = caller.speaks_for.voice == Voice::Anyone && caller.kind != CredentialKind::Agent;
         self.known(caller, user_id, asked.filter(|_| believed), identity).await
     }
 
-    /// A viewer as the space's identity says, as registered, and only then as the request says.
+    /// A viewer's rights: by the space's identity, then by registration, and last by the request.
     pub(super) async fn known(
         &self,
         caller: &Caller,
@@ -79,7 +79,7 @@ impl Service {
         self.as_registered(caller, said).await
     }
 
-    /// The same with the roles that the registered principal holds now.
+    /// The same with the current roles of the registered principal.
     pub(super) async fn as_registered(&self, caller: &Caller, viewer: Viewer) -> Result<Viewer, ServiceError> {
         let Ok(id) = PrincipalId::new(viewer.user_id.clone()) else {
             return Ok(Viewer { roles: Vec::new(), ..viewer });

@@ -1,4 +1,4 @@
-//! A guard in a folder: one small file for each log, which is replaced as a whole.
+//! A guard in a folder: one small file for each log, always replaced as a whole.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -11,36 +11,36 @@ use crate::evidence::checkpoint::Checkpoint;
 use crate::files::{create_private, replace};
 use crate::service::transparency::{Guard, GuardError, Protection, Signed};
 
-/// What every file ends with.
+/// The extension of every file.
 const ENDING: &str = "checkpoint";
 
-/// What a guard is opened for.
+/// Parameters of the guard.
 #[derive(Debug)]
 pub struct Opening {
-    /// The folder. It is made if it is missing. Several deployments may share it.
+    /// The folder. It is created if it is missing, and several deployments may share it.
     pub folder: PathBuf,
-    /// How far it is from the database.
+    /// How well the folder is separated from the database.
     pub protection: Protection,
-    /// How the names of the deployment's logs begin.
+    /// The common prefix of the deployment's log names.
     pub prefix: String,
-    /// The fingerprints of the keys that sign, the newest first.
+    /// The fingerprints of the signing keys, newest first.
     pub keys: Vec<String>,
-    /// Folders in which earlier versions of this program kept the same.
+    /// Folders that earlier versions of this program used.
     pub former: Vec<PathBuf>,
 }
 
-/// A folder with a subfolder for each key and in it one small file for each log. It must not be part of what is restored
-/// with the database.
+/// A folder with a subfolder for each key, and in it one small file for each log. It must not be restored together with
+/// the database.
 ///
-/// A file is named by the deployment's name and the tenant, and lies below its key. Nothing of that stands in the database
-/// alone, so that whoever writes to the database cannot have the guard look elsewhere.
+/// A file's path depends on the deployment's name, the tenant and the key. The database alone determines none of these,
+/// so write access to the database cannot redirect the guard to another file.
 #[derive(Debug)]
 pub struct FileGuard {
     opening: Opening,
 }
 
 impl FileGuard {
-    /// Opens the folder, and takes over what an earlier version remembered.
+    /// Opens the folder and imports what earlier versions stored.
     pub fn open(opening: Opening) -> Result<Self, GuardError> {
         let guard = Self { opening };
         for folder in guard.subfolders() {
@@ -60,12 +60,12 @@ impl FileGuard {
     }
 
     fn name(&self, tenant_id: &TenantId) -> String {
-        // Names may be long and hold anything.
+        // Names may be long and contain any character, so the file name is a hash.
         let hasher = Sha256::new().chain_update(&self.opening.prefix).chain_update([0]);
         format!("{}.{ENDING}", hex::encode(hasher.chain_update(tenant_id.as_str()).finalize()))
     }
 
-    /// What earlier versions remembered of this deployment's logs: files named by the log, without its tenant.
+    /// What earlier versions stored for this deployment's logs: files named by the log, without the tenant.
     fn formerly_remembered(&self) -> Result<Vec<(TenantId, Signed)>, GuardError> {
         let mut found = Vec::new();
         for folder in self.opening.former.iter().chain([&self.opening.folder]) {
@@ -94,7 +94,7 @@ impl Guard for FileGuard {
             if of != *tenant_id {
                 return Err(GuardError("it remembers the log of another tenant under this name".to_owned()));
             }
-            // While keys are replaced each has a file; the newest word counts.
+            // During key rotation each key has a file; the largest size counts.
             latest = latest.into_iter().chain([signed]).max_by_key(|signed| signed.size);
         }
         Ok(latest)
@@ -105,7 +105,7 @@ impl Guard for FileGuard {
         for folder in self.subfolders() {
             for path in files_of(&folder).map_err(failed)? {
                 let Some((tenant_id, _)) = read(&path)? else { continue };
-                // Another deployment with the same key has its own name, and its own files.
+                // Another deployment with the same key has another name, and so other files.
                 if path.file_name().is_some_and(|name| *name == *self.name(&tenant_id)) {
                     found.push(tenant_id);
                 }
@@ -118,7 +118,7 @@ impl Guard for FileGuard {
     }
 
     fn advance(&self, tenant_id: &TenantId, from: Option<&Signed>, to: &Signed) -> Result<bool, GuardError> {
-        // Held until the file is closed, by whichever process has it.
+        // Locked until the file is closed, across processes.
         let lock = File::create(self.opening.folder.join("lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         if self.latest(tenant_id)?.as_ref() != from {
@@ -134,7 +134,7 @@ impl Guard for FileGuard {
     }
 }
 
-/// What a file remembers, and of whom; none if there is no such file.
+/// The content of a file and its tenant; none if there is no such file.
 fn read(path: &Path) -> Result<Option<(TenantId, Signed)>, GuardError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -152,7 +152,7 @@ fn signed_in(body: &str) -> Result<Signed, GuardError> {
     Ok(Signed { origin: checkpoint.origin().to_owned(), size: checkpoint.size(), root: checkpoint.root() })
 }
 
-/// The files of a folder in which something is remembered; none if there is no such folder.
+/// The guard files of a folder; none if there is no such folder.
 fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

@@ -1,24 +1,24 @@
-//! The guard against signing two histories: what was signed last, kept where no restored backup of the database reaches.
+//! The guard against signing two histories: remembers the last signed checkpoint outside the database, where restoring
+//! a backup does not change it.
 
 use crate::domain::canonical::Digest;
 use crate::domain::id::TenantId;
 
-/// What was signed last of one log.
+/// The last signed checkpoint of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signed {
     /// The name of the log.
     pub origin: String,
-    /// The size of the tree.
     pub size: u64,
     pub root: Digest,
 }
 
-/// How far a guard is from what it guards.
+/// How well a guard is separated from the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
     /// Nothing outside the database remembers what was signed.
     None,
-    /// A folder beside the database file: whoever puts back both together goes unnoticed.
+    /// A folder next to the database file: restoring both together is not detected.
     BesideDatabase,
     File,
 }
@@ -35,29 +35,29 @@ impl Protection {
     }
 }
 
-/// Why the guard cannot be asked. Nothing is signed then.
+/// The guard failed, so nothing is signed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the guard of the checkpoints cannot be used: {0}")]
 pub struct GuardError(pub String);
 
-/// What was signed last, by tenant. A log is told apart by what the database cannot change: the deployment's name, its
-/// key and the tenant. Implementations answer after what they were told is durable.
+/// The last signed checkpoint of each tenant. A log is identified by the deployment's name, its key and the tenant,
+/// none of which the database can change. Implementations return only after a write is durable.
 pub trait Guard: Send + Sync {
-    /// How much it protects, for readiness.
+    /// How well it protects, for readiness.
     fn protection(&self) -> Protection;
 
-    /// What was signed last of a tenant's log.
+    /// The last signed checkpoint of a tenant's log.
     fn latest(&self, tenant_id: &TenantId) -> Result<Option<Signed>, GuardError>;
 
-    /// Every log of this deployment of which something was signed.
+    /// Every log of this deployment that has a signed checkpoint.
     fn remembered(&self) -> Result<Vec<(TenantId, Signed)>, GuardError>;
 
-    /// Moves on from what was read to what is signed next; `false`, and nothing is changed, if somebody else has moved on
-    /// meanwhile.
+    /// Replaces the last signed checkpoint if it is still `from`; `false`, without a change, if another process has
+    /// replaced it.
     fn advance(&self, tenant_id: &TenantId, from: Option<&Signed>, to: &Signed) -> Result<bool, GuardError>;
 }
 
-/// No guard: a restored backup goes unnoticed by this server.
+/// No guard: this server does not detect a restored backup.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoGuard;
 

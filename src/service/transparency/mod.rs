@@ -1,9 +1,9 @@
-//! The transparency log: every entry of a tenant finds its place in one Merkle tree, and checkpoints of it are signed.
+//! The transparency log: every entry of a tenant gets a leaf in one Merkle tree, whose checkpoints are signed.
 //!
-//! Entries wait in an outbox that is filled in the transaction that writes them. One server at a time appends them to
-//! the tree in bounded batches, and a step is fenced by the size that it comes after: two that work at once cannot both
-//! write. Then the checkpoint is signed: first the guard moves on, then the note is made and kept. A server that stops
-//! in between signs the same tree again.
+//! Entries wait in an outbox, which is filled in the transaction that writes them. One server at a time appends them to
+//! the tree in batches, and each step is conditional on the tree's size, so that of two concurrent steps only one
+//! succeeds. Then the checkpoint is signed: first the guard is advanced, then the note is signed and stored. A server
+//! that stops in between signs the same tree again.
 
 mod file_guard;
 mod guard;
@@ -32,16 +32,16 @@ use crate::evidence::note::{self, NoteError};
 use crate::evidence::tree::TreeError;
 use crate::storage::{StorageError, Store, Tenant};
 
-/// Why a checkpoint is not signed. Each stays until somebody looks into it.
+/// Why no checkpoint is signed. An operator has to resolve it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The tree is smaller than one that was signed: an old backup was put back.
+    /// The tree is smaller than a signed one: an old backup was restored.
     #[error("the database is behind the last checkpoint that was signed: a backup was put back")]
     Behind,
-    /// The tree does not contain the one that was signed: two databases sign with one key.
+    /// The tree does not extend the signed one: two databases are signed with one key.
     #[error("the database holds another history than the one that was signed: two signers use one key")]
     Forked,
-    /// The log was signed under another name: the tenant's environment, which stands in the name, was changed in the
+    /// The log was signed under another name: the tenant's environment is part of the name and was changed in the
     /// database.
     #[error("the log was signed under another name: the tenant's environment was changed in the database")]
     Renamed,
@@ -64,13 +64,13 @@ impl Refusal {
 pub enum LogError {
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The tree as it is stored.
+    /// The stored tree is invalid.
     #[error("the stored tree cannot be continued: {0}")]
     Tree(#[from] TreeError),
-    /// The stored tree is not the one that was written.
+    /// The stored tree was changed by something else than this program.
     #[error("the stored tiles are not those of the stored root")]
     Tampered,
-    #[error("the checkpoint cannot be written: {0}")]
+    #[error("the checkpoint cannot be signed: {0}")]
     Note(#[from] NoteError),
     #[error(transparent)]
     Guard(#[from] GuardError),
@@ -82,14 +82,14 @@ pub struct Transparency {
     clock: Arc<dyn Clock>,
     pub(super) signer: Option<Signer>,
     guard: Arc<dyn Guard>,
-    /// Whether anybody may read checkpoints and tiles.
+    /// Whether checkpoints and tiles are public.
     published: bool,
-    /// Who may cosign checkpoints, and how many of them have to before anybody may read one.
+    /// The trusted witnesses, and how many must cosign a checkpoint before it is public.
     witnesses: Witnesses,
     refused: Mutex<BTreeMap<TenantId, Refusal>>,
-    /// Rows that wait and that no entry stands behind, by tenant.
+    /// Waiting rows without an entry, by tenant.
     aside: Mutex<BTreeMap<TenantId, u64>>,
-    /// Whom the last round ended with, so that the next one goes on with the others.
+    /// The last tenant of the last round: the next round starts after it.
     last: Mutex<Option<TenantId>>,
 }
 
@@ -100,7 +100,7 @@ impl std::fmt::Debug for Transparency {
 }
 
 impl Transparency {
-    /// A log whose checkpoints are signed by this signer, if there is one, and guarded.
+    /// A log with this signer, if any, and this guard.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Option<Signer>, guard: Arc<dyn Guard>) -> Self {
         let (refused, aside, last) = (Mutex::default(), Mutex::default(), Mutex::default());
@@ -108,13 +108,13 @@ impl Transparency {
         Self { store, clock, signer, guard, published: false, witnesses, refused, aside, last }
     }
 
-    /// The same, with checkpoints and tiles for anybody to read: monitors and witnesses hold no keys.
+    /// With public checkpoints and tiles: monitors and witnesses have no API keys.
     #[must_use]
     pub fn published(self, published: bool) -> Self {
         Self { published, ..self }
     }
 
-    /// What keeps a restored backup from being signed.
+    /// The guard that keeps a restored backup from being signed.
     #[must_use]
     pub fn protection(&self) -> Protection {
         self.guard.protection()
@@ -126,8 +126,8 @@ impl Transparency {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Tenants of which something waits for a place in the log that no entry stands behind, and how many rows. They are
-    /// set aside: nothing is signed for them, and everything else goes on.
+    /// Tenants with waiting rows that have no entry, and the number of rows. These rows are skipped and never signed;
+    /// everything else goes on.
     #[must_use]
     pub fn set_aside(&self) -> BTreeMap<TenantId, u64> {
         self.aside.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -139,21 +139,20 @@ impl Transparency {
         if rows > before.unwrap_or(0) {
             tracing::error!(
                 tenant = %tenant_id, log.set_aside = rows,
-                "rows wait for a place in the log that no entry stands behind: somebody else wrote them, and nothing is \
-                 signed for them"
+                "rows without an entry wait for a place in the log: another program wrote them; they are never signed"
             );
         }
         let count = aside.values().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
         metrics::gauge!("cscp_log_set_aside_rows").set(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
     }
 
-    /// Signs a text as the tenant's log does, with every key it signs with; none if there is none.
+    /// Signs a text with the keys of the tenant's log; none if it has no key.
     pub fn sign_text(&self, tenant: &Tenant, text: &str) -> Result<Option<String>, NoteError> {
         let Some(signer) = &self.signer else { return Ok(None) };
         note::sign(text, &signer.keys(&signer.origin(tenant))?).map(Some)
     }
 
-    /// Asks the guard where waiting for a disk keeps nobody else waiting.
+    /// Asks the guard on another thread, because it waits for a disk.
     async fn guarded<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn Guard) -> Result<T, GuardError> + Send + 'static,
@@ -170,7 +169,10 @@ impl Transparency {
             None => refused.remove(tenant_id),
         };
         if let Some(refusal) = refusal.filter(|refusal| before != Some(*refusal)) {
-            tracing::error!(tenant = %tenant_id, log.refusal = %refusal, "no checkpoint is signed");
+            tracing::error!(
+                tenant = %tenant_id, log.refusal = %refusal,
+                "no checkpoint is signed for this tenant until an operator resolves the refusal"
+            );
         }
         let count = u32::try_from(refused.len()).unwrap_or(u32::MAX);
         metrics::gauge!("cscp_log_refused_tenants").set(f64::from(count));

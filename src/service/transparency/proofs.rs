@@ -1,4 +1,4 @@
-//! What is given out of the log: its newest checkpoint, and proofs that fit it.
+//! Reads of the log: its newest checkpoint, and proofs for it.
 
 use serde::Serialize;
 
@@ -19,37 +19,36 @@ pub struct CheckpointShown {
     /// The name of the log.
     pub origin: String,
     pub size: u64,
-    /// The signed note (C2SP), with what witnesses have cosigned: what an auditor keeps.
+    /// The signed note (C2SP) with its cosignatures, for an auditor to keep.
     pub note: String,
-    /// When it was signed, by this server's clock: no evidence of time.
+    /// When it was signed, by this server's clock, which proves nothing.
     pub signed_at: Timestamp,
-    /// The keys that sign it, as verifiers take them (C2SP vkey).
+    /// The keys that sign it, in the form for verifiers (C2SP vkey).
     pub keys: Vec<String>,
 }
 
-/// That an entry is in the log.
+/// A proof that an entry is in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InclusionShown {
     pub artifact_id: ArtifactId,
-    /// Its hash, whose 32 bytes are the leaf's record.
+    /// The entry's hash; its 32 bytes are the leaf's record.
     pub entry_hash: String,
-    /// Its place, counted from 0.
+    /// Its index, counted from 0.
     pub leaf_index: u64,
     /// The size of the tree that the proof is for.
     pub tree_size: u64,
-    /// The hashes beside the path to the root, from the leaf upwards.
+    /// The sibling hashes on the path to the root, from the leaf upwards.
     pub proof: Vec<String>,
     /// The checkpoint of that size.
     pub checkpoint: String,
 }
 
-/// That an older tree is the beginning of a newer one.
+/// A proof that an older tree is the beginning of a newer one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConsistencyShown {
     pub from: u64,
-    /// The newer size: the newest checkpoint's.
+    /// The newer size: that of the newest checkpoint.
     pub to: u64,
-    /// The hashes of the proof.
     pub proof: Vec<String>,
     /// The checkpoint of the newer size.
     pub checkpoint: String,
@@ -76,14 +75,14 @@ fn shown(proof: &[Digest]) -> Vec<String> {
     proof.iter().map(Digest::prefixed).collect()
 }
 
-/// A stored tree from which no proof can be made is not the tree that was written.
+/// If the stored tree gives no proof, it is not the tree that this program wrote.
 pub(in crate::service) fn broken(error: TreeError) -> ServiceError {
-    tracing::error!(log.error = %error, "the stored tree gives no proof");
+    tracing::error!(log.error = %error, "the stored tree gives no proof: it is damaged; run cscp verify");
     ServiceError::Internal
 }
 
 impl Service {
-    /// The newest checkpoint. It tells nothing of anybody, so that looking at it is not recorded.
+    /// The newest checkpoint. It contains no data of a person, so the read is not recorded.
     pub async fn checkpoint(&self, caller: &Caller) -> Result<CheckpointShown, ServiceError> {
         caller.require(Scope::EvidenceRead)?;
         let newest = self.log.newest(&caller.tenant.tenant_id).await?;
@@ -95,7 +94,7 @@ impl Service {
         Ok(CheckpointShown { origin, size, note, signed_at: at, keys })
     }
 
-    /// A proof that an entry is in the tree of the newest checkpoint; none yet if it was written just now.
+    /// A proof that an entry is in the tree of the newest checkpoint; refused for a while after the entry was written.
     pub async fn inclusion(&self, caller: &Caller, id: &ArtifactId) -> Result<InclusionShown, ServiceError> {
         let tenant_id = &caller.tenant.tenant_id;
         let entry = self.entry_to_prove(caller, id).await?;

@@ -1,7 +1,7 @@
-//! The log as monitors, mirrors and witnesses read it: the newest checkpoint, and the tiles under it (C2SP tlog-tiles).
+//! The public log for monitors, mirrors and witnesses: the newest checkpoint and its tiles (C2SP tlog-tiles).
 //!
-//! Both tell how many entries there are, and when; of what is in them they tell nothing. They are published only where
-//! that was asked for.
+//! Both show how many entries there are, and when they were added, but no content. They are public only if the operator
+//! enables it.
 
 use super::Transparency;
 use crate::domain::id::TenantId;
@@ -9,11 +9,11 @@ use crate::evidence::entry::LogEntry;
 use crate::evidence::tree::{TileKind, TilePath};
 use crate::service::{Service, ServiceError};
 
-/// How long a record is, in bytes, before each one in an entry bundle: a record is an entry's hash.
+/// The length of a record, which precedes each record in an entry bundle: a record is an entry's hash.
 const RECORD_BYTES: [u8; 2] = 32_u16.to_be_bytes();
 
 impl Transparency {
-    /// A tenant whose log anybody may read.
+    /// Checks that a tenant's log is public.
     async fn readable(&self, tenant_id: &TenantId) -> Result<(), ServiceError> {
         let tenant = if self.published { self.store.tenant(tenant_id).await? } else { None };
         tenant.filter(|tenant| tenant.enabled).map(drop).ok_or(ServiceError::NotFound("log"))
@@ -21,13 +21,13 @@ impl Transparency {
 }
 
 impl Service {
-    /// The newest checkpoint of a published log, or the newest that enough witnesses have cosigned: a signed note.
+    /// The newest checkpoint of a public log, or the newest with enough cosignatures: a signed note.
     pub async fn published_checkpoint(&self, tenant_id: &TenantId) -> Result<String, ServiceError> {
         self.log.readable(tenant_id).await?;
         Ok(self.log.newest_published(tenant_id).await?.note)
     }
 
-    /// A tile of a published log, or the records of its leaves. A wide tile serves narrower ones, because tiles only grow.
+    /// A tile of a public log, or the records of its leaves. A wide tile serves narrower ones, because tiles only grow.
     pub async fn published_tile(&self, tenant_id: &TenantId, path: TilePath) -> Result<Vec<u8>, ServiceError> {
         self.log.readable(tenant_id).await?;
         let missing = ServiceError::NotFound("tile");
@@ -45,7 +45,7 @@ impl Service {
         let width = u32::try_from(path.width).map_err(|_| ServiceError::Internal)?;
         let entries = self.store.logged(tenant_id, path.index.saturating_mul(256), width).await?;
         if entries.len() != path.width {
-            tracing::error!("the tree has leaves whose entries are gone");
+            tracing::error!("the tree has leaves whose entries are missing from the database");
             return Err(ServiceError::Internal);
         }
         let record = |(_, entry): &(u64, LogEntry)| [RECORD_BYTES.as_slice(), entry.entry_hash.as_bytes()].concat();

@@ -1,4 +1,4 @@
-//! Appending what waits to the trees, and having the trees signed.
+//! The sequencer: appends waiting entries to the trees and signs the trees.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -9,39 +9,42 @@ use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::tree::{Growing, right_edge};
 use crate::storage::{Growth, StoredCheckpoint, Tenant};
 
-/// Entries appended in one step.
+/// Entries per step.
 const BATCH: u32 = 1_024;
-/// Steps of one tenant in one round, so that no tenant keeps the others waiting.
+/// Steps of one tenant per round, so that no tenant delays the others.
 const STEPS: usize = 16;
-/// Tenants looked at in one round.
+/// Tenants per round.
 const ROUND: u32 = 256;
-/// Between two rounds that found little.
+/// Pause after a round that was not full.
 const PAUSE: Duration = Duration::from_millis(500);
-/// The lease of whoever appends.
+/// The name of the sequencer's lease.
 const LEASE: &str = "sequencer";
-/// How long one that is gone is waited for, in seconds. Longer than a round takes.
+/// Seconds until another server may take the lease of one that is gone. Longer than a round takes.
 const LEASE_SECONDS: u32 = 15;
-/// How long the lease is relied on before it is renewed.
+/// How often the lease is renewed.
 const RENEW: Duration = Duration::from_secs(5);
 
 impl Transparency {
-    /// One round: how many entries found their place.
+    /// One round; returns how many entries were appended.
     pub async fn sequence_once(&self) -> Result<usize, LogError> {
         let mut appended = 0;
         for tenant_id in self.next_tenants().await? {
             match self.sequence(&tenant_id).await {
                 Ok(count) => appended += count,
-                // One tree that cannot be continued must not keep the others from growing.
+                // A tree that cannot be continued must not stop the others.
                 Err(error) => {
                     metrics::counter!("cscp_log_failures_total").increment(1);
-                    tracing::warn!(tenant = %tenant_id, log.error = %error, "entries wait for their place in the log");
+                    tracing::warn!(
+                        tenant = %tenant_id, log.error = %error,
+                        "entries of this tenant wait for their place in the log; the next round tries again"
+                    );
                 }
             }
         }
         Ok(appended)
     }
 
-    /// The tenants of this round: after those of the last one, and then from the beginning again.
+    /// The tenants of this round: those after the last round's, then from the beginning.
     async fn next_tenants(&self) -> Result<Vec<TenantId>, LogError> {
         let after = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
         let unsigned = self.signer.is_some();
@@ -51,7 +54,7 @@ impl Transparency {
         }
         let full = usize::try_from(ROUND).is_ok_and(|round| tenants.len() == round);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = tenants.last().filter(|_| full).cloned();
-        // Of whom rows were set aside is looked at again, or nobody would learn that they are gone.
+        // Tenants with skipped rows are checked again, so that it is noticed when the rows are gone.
         let again: Vec<TenantId> = self.set_aside().into_keys().filter(|id| !tenants.contains(id)).collect();
         tenants.extend(again);
         Ok(tenants)
@@ -73,7 +76,7 @@ impl Transparency {
         Ok(appended)
     }
 
-    /// Appends one batch; 0 if nothing waits, or if somebody else was faster.
+    /// Appends one batch; 0 if nothing waits, or if another process appended first.
     async fn step(&self, tenant_id: &TenantId) -> Result<usize, LogError> {
         let waiting = self.store.waiting(tenant_id, BATCH).await?;
         if waiting.is_empty() {
@@ -83,7 +86,7 @@ impl Transparency {
         let from = head.map_or(0, |head| head.size);
         let edge = self.store.tiles(tenant_id, &right_edge(from)).await?;
         let mut growing = Growing::new(from, edge)?;
-        // What somebody put into the tiles must not be built upon.
+        // Tampered tiles must not be continued.
         if head.is_some_and(|head| growing.root() != head.root) {
             return Err(LogError::Tampered);
         }
@@ -100,7 +103,7 @@ impl Transparency {
         Ok(count)
     }
 
-    /// Signs the tree as it is, if it has grown since it was signed last and is the history that was signed before.
+    /// Signs the tree if it has grown since the last checkpoint and extends it.
     async fn sign(&self, tenant: &Tenant) -> Result<(), LogError> {
         let (Some(signer), Some(head)) = (&self.signer, self.store.tree(&tenant.tenant_id).await?) else {
             return Ok(());
@@ -132,20 +135,24 @@ impl Transparency {
         Ok(())
     }
 
-    /// Whoever moves the guard signs; the other one looks again in the next round.
+    /// Advances the guard. If another process has advanced it first, that one signs, and this one checks again in the
+    /// next round.
     pub(super) async fn move_guard(&self, tenant: &Tenant, from: Option<Signed>, to: Signed) -> Result<bool, LogError> {
         let tenant_id = tenant.tenant_id.clone();
         Ok(self.guarded(move |guard| guard.advance(&tenant_id, from.as_ref(), &to)).await?)
     }
 
-    /// Appends and signs while it holds the lease, until it is told to stop.
+    /// Appends and signs while it holds the lease, until the server stops.
     pub async fn sequence_until(&self, holder: &str, stopped: impl Future<Output = ()>) {
         tokio::select! {
             () = self.sequence_in_turn(holder) => {}
             () = stopped => {}
         }
         if let Err(error) = self.store.release_lease(LEASE, holder).await {
-            tracing::debug!(log.error = %error, "the sequencer's lease was left to run out");
+            tracing::debug!(
+                log.error = %error,
+                "the sequencer's lease could not be released; another server can take it when it expires"
+            );
         }
     }
 
@@ -157,7 +164,10 @@ impl Transparency {
             ticks.tick().await;
             if taken.is_none_or(|at| at.elapsed() >= RENEW) {
                 let held = self.store.take_lease(LEASE, holder, LEASE_SECONDS).await.unwrap_or_else(|error| {
-                    tracing::warn!(log.error = %error, "the sequencer's lease could not be asked for");
+                    tracing::warn!(
+                        log.error = %error,
+                        "the sequencer's lease could not be taken or renewed; this server appends nothing meanwhile"
+                    );
                     false
                 });
                 taken = held.then(Instant::now);
@@ -170,7 +180,7 @@ impl Transparency {
         }
     }
 
-    /// While there is much to do, nobody waits for the next tick; but the lease is renewed in time.
+    /// Runs rounds without a pause while there is much to do, but stops in time to renew the lease.
     async fn sequence_all(&self, taken: Option<Instant>) {
         while taken.is_some_and(|at| at.elapsed() < RENEW) {
             match self.sequence_once().await {
@@ -178,7 +188,10 @@ impl Transparency {
                 Ok(_) => return,
                 Err(error) => {
                     metrics::counter!("cscp_log_failures_total").increment(1);
-                    tracing::warn!(log.error = %error, "entries wait for their place in the log");
+                    tracing::warn!(
+                        log.error = %error,
+                        "a sequencer round failed; entries wait for their place in the log until the next one"
+                    );
                     return;
                 }
             }

@@ -1,4 +1,4 @@
-//! The key that signs checkpoints: a file of its owner's alone.
+//! The keys that sign checkpoints: a file that only its owner may read.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -8,24 +8,24 @@ use crate::domain::canonical::Digest;
 use crate::domain::id::Entropy;
 use crate::files::sync_folder;
 
-/// Why the signing key cannot be used. Never repeats what the file holds.
+/// Why the signing key cannot be used. Never contains the file's content.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("the signing key {path}: {what}")]
     File {
         path: String,
-        /// What is the matter with it.
+        /// What is wrong.
         what: String,
     },
     /// A line that is no key.
-    #[error("the signing key: line {0} is no key; a key is 64 hexadecimal digits, one a line, and # begins a remark")]
+    #[error("the signing key: line {0} is not a key; write 64 hexadecimal digits per line, or # and a comment")]
     Line(usize),
     /// No key at all.
-    #[error("the signing key: there is no key in it")]
+    #[error("the signing key: it contains no key; write 64 hexadecimal digits per line")]
     Empty,
 }
 
-/// Reads keys from text: 64 hexadecimal digits a line. All of them sign; the first is the newest.
+/// Parses keys: 64 hexadecimal digits per line. All of them sign; the first is the newest.
 pub fn seeds_from(text: &str) -> Result<Vec<[u8; 32]>, KeyError> {
     let lines = text.lines().map(str::trim).zip(1..);
     let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
@@ -35,7 +35,7 @@ pub fn seeds_from(text: &str) -> Result<Vec<[u8; 32]>, KeyError> {
     seeds.and_then(|seeds| if seeds.is_empty() { Err(KeyError::Empty) } else { Ok(seeds) })
 }
 
-/// Reads the keys of a file, and makes the file with a new key if it is missing. Nobody but its owner may read it.
+/// Reads the keys of a file, or makes the file with a new key if it is missing. Only its owner may read it.
 pub fn seeds_of(path: &Path, entropy: &mut dyn Entropy) -> Result<Vec<[u8; 32]>, KeyError> {
     let failed = |what: String| KeyError::File { path: path.display().to_string(), what };
     match create_private(path) {

@@ -1,4 +1,4 @@
-//! Holding the database against what the guard remembers, also while nothing is written.
+//! Compares the database with the guard regularly, even while nothing is written.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::tree::{TileSet, right_edge, root};
 use crate::storage::{Tenant, TreeHead};
 
-/// Between two rounds. The first is at the start of the server.
+/// Time between rounds. The first round is at the start of the server.
 const PAUSE: Duration = Duration::from_secs(30);
 
 impl Transparency {
-    /// Compares every log that the guard remembers with the database, and says which are not signed any more. So a
-    /// restored backup shows in readiness before anything is written to it.
+    /// Compares every log that the guard knows with the database, and notes which must no longer be signed. So
+    /// readiness reports a restored backup before anything is written to it.
     pub async fn compare_with_guard(&self) -> Result<(), LogError> {
         if self.signer.is_none() {
             return Ok(());
@@ -31,8 +31,8 @@ impl Transparency {
         Ok(())
     }
 
-    /// Has the guard remember what was signed of logs that it knows nothing of, from their newest checkpoint on; says whose
-    /// they are. It was lost or is a new one; whether a backup was put back before, nobody can tell any more.
+    /// Makes the guard remember logs that it does not know, from their newest checkpoint on; returns their tenants. The
+    /// guard was lost or is new, so a backup restored before this is no longer detectable.
     pub async fn adopt(&self) -> Result<Vec<TenantId>, LogError> {
         if self.signer.is_none() {
             return Ok(Vec::new());
@@ -50,7 +50,7 @@ impl Transparency {
         Ok(adopted)
     }
 
-    /// Compares again and again, until it is told to stop.
+    /// Compares regularly until the server stops.
     pub async fn watch_until(&self, stopped: impl Future<Output = ()>) {
         tokio::select! {
             () = self.watch() => {}
@@ -64,24 +64,27 @@ impl Transparency {
         loop {
             ticks.tick().await;
             if let Err(error) = self.compare_with_guard().await {
-                tracing::warn!(log.error = %error, "the log was not compared with what was signed");
+                tracing::warn!(
+                    log.error = %error,
+                    "the log could not be compared with the guard; a restored backup goes unnoticed meanwhile"
+                );
             }
         }
     }
 
-    /// What was signed last of a tenant's log, as the guard remembers it.
+    /// The last signed checkpoint of a tenant's log, from the guard.
     pub(super) async fn last_signed(&self, tenant_id: &TenantId) -> Result<Option<Signed>, LogError> {
         let tenant_id = tenant_id.clone();
         Ok(self.guarded(move |guard| guard.latest(&tenant_id)).await?)
     }
 
-    /// What this deployment signed last of a tenant's log, as the database tells it; under another name if the tenant's
-    /// environment was changed since. It stands in for a guard that knows nothing of the log.
+    /// The last checkpoint of a tenant's log that this deployment signed, from the database; under another name if the
+    /// tenant's environment was changed since. It is used if the guard does not know the log.
     pub(super) async fn signed_before(&self, tenant: &Tenant) -> Result<Option<Signed>, LogError> {
         let Some(signer) = &self.signer else { return Ok(None) };
         let Some(newest) = self.store.checkpoint(&tenant.tenant_id).await? else { return Ok(None) };
         let origin = newest.note.lines().next().unwrap_or_default();
-        // What another key signed, or was signed under the name of another deployment, is another history.
+        // A checkpoint with another key's signature or another deployment's name is another history.
         if !signer.names(origin, tenant) {
             return Ok(None);
         }
@@ -89,7 +92,7 @@ impl Transparency {
         Ok(Some(Signed { origin: origin.to_owned(), size: checkpoint.size(), root: checkpoint.root() }))
     }
 
-    /// Whether the tree is another history than what was signed before. What was signed must be its beginning.
+    /// Whether the tree contradicts a signed checkpoint, which must be its beginning.
     pub(super) async fn contradicts(
         &self,
         tenant: &Tenant,

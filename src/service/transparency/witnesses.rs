@@ -1,4 +1,4 @@
-//! The witnesses that the operator trusts, and taking in what they cosign.
+//! The witnesses that the operator trusts, and storing their cosignatures.
 
 use std::collections::BTreeSet;
 
@@ -14,41 +14,36 @@ use crate::evidence::note::{self, NoteError};
 use crate::service::{Caller, Service, ServiceError};
 use crate::storage::{StorageError, StoredCheckpoint, StoredCosignature};
 
-/// The most witnesses: a note has room for 100 signatures, and the log's own are among them.
+/// The most witnesses: a note has room for 100 signatures, including the log's own.
 const MOST: usize = 32;
 
-/// Why witnesses cannot be trusted as they were named.
+/// Why the configured witnesses are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WitnessesError {
     /// More than a note has room for.
     #[error("{0} witnesses were named; name at most {MOST}")]
     TooMany(usize),
-    /// Two of one name.
-    #[error("two witnesses are called {0}: a signature would not tell which of them has made it; leave one out")]
+    /// Two witnesses have the same name.
+    #[error("two witnesses are called {0}: a signature would not show which of them made it; leave one out")]
     SameName(String),
-    /// Two of one key id.
+    /// Two witnesses have the same key id.
     #[error(
-        "the witness {0} has the key id of another one: a signature would not tell which of them has made it; leave one out"
+        "the witness {0} has the key id of another one: a signature would not show which of them made it; leave one out"
     )]
     SameId(String),
-    /// Two names of one key.
+    /// A key is listed under two names.
     #[error("the witness {0} has the key of another one: they are one witness and would count as two; leave one out")]
     SameKey(String),
-    #[error("the witness {0} has the name or the key of this log: nobody is witness in his own cause; leave it out")]
+    #[error("the witness {0} has the name or the key of this log: a log cannot be its own witness; leave it out")]
     TheLog(String),
-    /// More cosignatures are wanted than there can be.
+    /// The quorum is larger than the number of witnesses.
     #[error(
         "a quorum of {quorum} was asked for and {named} witnesses were named: no checkpoint would ever be published; name more, or lower --witness-quorum"
     )]
-    Quorum {
-        /// What was asked for.
-        quorum: usize,
-        /// How many there are.
-        named: usize,
-    },
+    Quorum { quorum: usize, named: usize },
 }
 
-/// The witnesses that are trusted, each with a name, a key id and a key of its own.
+/// The trusted witnesses, each with its own name, key id and key.
 #[derive(Debug, Clone, Default)]
 pub struct Witnesses {
     keys: Vec<WitnessKey>,
@@ -56,8 +51,8 @@ pub struct Witnesses {
 }
 
 impl Witnesses {
-    /// These witnesses, of which `quorum` have to cosign a checkpoint before anybody may read it; with 0 each checkpoint is
-    /// published when it is signed.
+    /// These witnesses, of which `quorum` must cosign a checkpoint before it is public; with 0 each checkpoint is
+    /// public when it is signed.
     pub fn new(keys: Vec<WitnessKey>, quorum: usize) -> Result<Self, WitnessesError> {
         if keys.len() > MOST {
             return Err(WitnessesError::TooMany(keys.len()));
@@ -81,7 +76,7 @@ impl Witnesses {
         Ok(Self { keys, quorum })
     }
 
-    /// Refuses a witness that is this log: one that has its key, or the name of a tenant's log or of all of them.
+    /// Refuses a witness that is this log: one with its key, or with the name of a tenant's log or of all of them.
     pub fn others_than(self, signer: &Signer) -> Result<Self, WitnessesError> {
         let own = signer.fingerprints().unwrap_or_default();
         let is_own = |name: &str| {
@@ -93,7 +88,7 @@ impl Witnesses {
         }
     }
 
-    /// Which of them has made a signature line under this text, and when.
+    /// The witness that made a signature line for this text, and when.
     fn who_signed(&self, line: &str, text: &str) -> Result<(&WitnessKey, u64), CosignRefusal> {
         for key in &self.keys {
             match key.open(line, text) {
@@ -106,41 +101,40 @@ impl Witnesses {
         Err(CosignRefusal::Stranger)
     }
 
-    /// How many of them are among those who signed. One that is not trusted any more does not count.
+    /// How many trusted witnesses are among the signers.
     fn count(&self, cosignatures: &[StoredCosignature]) -> usize {
         let signed: BTreeSet<&str> = cosignatures.iter().map(|one| one.witness.as_str()).collect();
         self.keys.iter().filter(|key| signed.contains(key.to_string().as_str())).count()
     }
 }
 
-/// Why cosignatures are not taken in. Then none of them is.
+/// Why cosignatures are refused, all of them together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CosignRefusal {
-    /// Not a checkpoint in a signed note.
     #[error(
         "this is not a checkpoint in a signed note (C2SP tlog-checkpoint) with signature lines below an empty line"
     )]
     Malformed,
-    /// Another log's, or one that this log has not signed.
+    /// Another log's checkpoint, or one that this log has not signed.
     #[error(
         "this log has signed no checkpoint with this text; fetch the newest one (GET /v1/evidence/checkpoint) and have that \
          cosigned"
     )]
     UnknownCheckpoint,
-    /// A signature by none of the witnesses that are trusted.
+    /// A signature by an unknown witness.
     #[error(
         "a signature is by none of the witnesses that this server trusts: leave it out, or start the server with --witness VKEY"
     )]
     Stranger,
-    /// A signature under a witness's name that is not by it.
+    /// A signature with a witness's name that is not its cosignature.
     #[error("the signature of {0} is not a cosignature (cosignature/v1) of this checkpoint")]
     Forged(String),
-    /// Nothing but the log's own signatures.
+    /// There are only the log's own signatures.
     #[error("no witness has signed this checkpoint: add the lines that a witness answers")]
     Missing,
 }
 
-/// A cosignature as it is told.
+/// A cosignature as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CosignatureShown {
     /// The witness's key (vkey), which begins with its name.
@@ -150,20 +144,18 @@ pub struct CosignatureShown {
     pub line: String,
 }
 
-/// A checkpoint with what was cosigned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CosignedShown {
     /// The size of its tree.
     pub size: u64,
-    /// The cosignatures that it has now.
     pub cosignatures: Vec<CosignatureShown>,
     /// The note with all of them.
     pub note: String,
-    /// The size of the newest checkpoint that is published; none before the first.
+    /// The size of the newest public checkpoint; none before the first.
     pub published: Option<u64>,
 }
 
-/// The cosignatures that a note brings, each as it is stored.
+/// The cosignatures in a note, in the form in which they are stored.
 fn brought(
     witnesses: &Witnesses,
     stored: &StoredCheckpoint,
@@ -182,12 +174,12 @@ fn brought(
     if brought.is_empty() {
         return Err(CosignRefusal::Missing);
     }
-    // Whoever writes some of them at the same time takes them in the same order.
+    // Sorted, so that concurrent writers lock the rows in the same order.
     brought.sort_by(|one, other| one.witness.cmp(&other.witness));
     Ok(brought)
 }
 
-/// What is told of a stored cosignature; none if it does not hold under this text.
+/// A stored cosignature for display; none if it is invalid for this text.
 fn shown(cosignature: StoredCosignature, text: &str) -> Option<CosignatureShown> {
     let StoredCosignature { witness, line, .. } = cosignature;
     let seconds = WitnessKey::parse(&witness).ok()?.open(&line, text).ok()??;
@@ -196,13 +188,13 @@ fn shown(cosignature: StoredCosignature, text: &str) -> Option<CosignatureShown>
 }
 
 impl Transparency {
-    /// The same, with these witnesses.
+    /// With these witnesses.
     #[must_use]
     pub fn witnessed_by(self, witnesses: Witnesses) -> Self {
         Self { witnesses, ..self }
     }
 
-    /// A checkpoint that was signed just now is published at once where no witness is waited for.
+    /// Publishes a checkpoint that was just signed, if no cosignatures are required.
     pub(super) async fn publish_signed(&self, tenant_id: &TenantId, size: u64) -> Result<(), StorageError> {
         if self.published && self.witnesses.quorum == 0 {
             self.store.publish_checkpoint(tenant_id, size).await?;
@@ -210,7 +202,7 @@ impl Transparency {
         Ok(())
     }
 
-    /// The checkpoint that anybody may read: the newest, or the newest that enough witnesses have cosigned.
+    /// The public checkpoint: the newest, or the newest with enough cosignatures.
     pub(super) async fn newest_published(&self, tenant_id: &TenantId) -> Result<StoredCheckpoint, ServiceError> {
         let found = if self.witnesses.quorum == 0 {
             self.store.checkpoint(tenant_id).await?.ok_or(ServiceError::NotFound("checkpoint"))?
@@ -224,7 +216,7 @@ impl Transparency {
         Ok(self.store.cosignatures(tenant_id, size.saturating_sub(1), size).await?)
     }
 
-    /// A checkpoint with the cosignatures that there are, below the log's own signatures.
+    /// A checkpoint with its cosignatures below the log's own signatures.
     pub(in crate::service) async fn with_cosignatures(
         &self,
         tenant_id: &TenantId,
@@ -237,7 +229,7 @@ impl Transparency {
         Ok(checkpoint)
     }
 
-    /// The checkpoint that a note is about, as this log has signed it.
+    /// The stored checkpoint that a note is about.
     async fn meant(&self, tenant_id: &TenantId, note: &str) -> Result<StoredCheckpoint, ServiceError> {
         let (text, _) = note::taken_apart(note).map_err(|_| CosignRefusal::Malformed)?;
         let checkpoint = Checkpoint::parse(text).map_err(|_| CosignRefusal::Malformed)?;
@@ -248,15 +240,15 @@ impl Transparency {
 }
 
 impl Service {
-    /// Takes in what witnesses cosigned: a checkpoint of this log with their signature lines below its own. A witness's
-    /// first cosignature under a checkpoint stays; the same and later ones change nothing.
+    /// Stores cosignatures: a checkpoint of this log with signature lines of witnesses below its own. The first
+    /// cosignature of a witness for a checkpoint is kept; later ones change nothing.
     pub async fn cosign(&self, caller: &Caller, note: &str) -> Result<CosignedShown, ServiceError> {
         caller.require(Scope::EvidenceRead)?;
         let (log, tenant_id) = (&self.log, &caller.tenant.tenant_id);
         let stored = log.meant(tenant_id, note).await?;
         let new = log.store.keep_cosignatures(tenant_id, &brought(&log.witnesses, &stored, note)?).await?;
         metrics::counter!("cscp_log_cosignatures_total").increment(new);
-        // Counted after they were written: of two that complete a quorum together, the second one sees both.
+        // Counted after the write: if two complete a quorum together, the later one sees both.
         let cosignatures = log.cosignatures(tenant_id, stored.size).await?;
         if log.published && log.witnesses.count(&cosignatures) >= log.witnesses.quorum {
             log.store.publish_checkpoint(tenant_id, stored.size).await?;

@@ -1,17 +1,17 @@
-//! Verifying a bundle as it is read: from a file, or while a server still sends it.
+//! Verifies a bundle while it is read from a file or from a server.
 
 use std::num::NonZero;
 
 use crate::evidence::auditing::{Auditor, BundleReport, Looked, Looker, Trusted};
 
-/// Lines looked at together.
+/// Lines checked together.
 const BATCH: usize = 1_024;
-/// Bytes looked at together, so that long lines do not fill the memory.
+/// Bytes checked together, so that long lines do not fill the memory.
 const BATCH_BYTES: usize = 8 << 20;
-/// The longest line. The server writes none that comes near.
+/// The longest line. The server writes far shorter ones.
 const MAX_LINE: usize = 64 << 20;
 
-/// Lines side by side, so that none has to be kept by itself.
+/// Lines in one buffer, so that there is no allocation per line.
 #[derive(Debug, Default)]
 struct Lines {
     bytes: Vec<u8>,
@@ -40,17 +40,17 @@ impl Lines {
     }
 }
 
-/// A bundle that is being verified. What can be said of a line alone is found out on all processors, while the lines
-/// before are taken in; memory does not grow with the number of entries.
+/// A bundle that is being verified. Lines are checked by themselves on all processors while the lines before them are
+/// checked in order; memory does not grow with the number of entries.
 #[derive(Debug)]
 pub struct BundleCheck {
     auditor: Auditor,
     looker: Option<Looker>,
     threads: usize,
-    /// The beginning of a line whose end is still to come.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
     lines: Lines,
-    /// Lines that were looked at and not taken in yet, and what was seen of each.
+    /// Lines that were checked by themselves and not yet in order, with their results.
     seen: (Lines, Vec<Looked>),
 }
 
@@ -63,7 +63,7 @@ impl BundleCheck {
         Self { auditor, looker: None, threads, rest: Vec::new(), lines: Lines::default(), seen }
     }
 
-    /// Takes in the next bytes, wherever they end.
+    /// Adds the next bytes, which may end anywhere.
     pub fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(end);
@@ -78,7 +78,7 @@ impl BundleCheck {
         }
         self.rest.extend_from_slice(bytes);
         if self.rest.len() > MAX_LINE {
-            // Unreadable whatever follows: only what it is cut to is kept.
+            // The line is too long to be valid, so only its beginning is kept.
             self.rest.truncate(MAX_LINE);
         }
     }
@@ -106,7 +106,7 @@ impl BundleCheck {
         }
     }
 
-    /// Looks at the lines side by side, and takes in those that were looked at before, in their order.
+    /// Checks lines by themselves in parallel, and those checked before in their order.
     fn look(&mut self) {
         let Some(looker) = &self.looker else { return };
         let (auditor, lines, (before, seen)) = (&mut self.auditor, &self.lines, &mut self.seen);
@@ -116,7 +116,7 @@ impl BundleCheck {
         let mut parts: Vec<Vec<Looked>> = std::thread::scope(|scope| {
             let parts: Vec<_> = (0..count).step_by(share).map(|from| (from, scope.spawn(move || look(from)))).collect();
             seen.drain(..).enumerate().for_each(|(at, looked)| auditor.take(before.line(at), looked));
-            // A thread that ended badly leaves its lines to this one.
+            // If a thread panicked, its lines are checked on this one.
             parts.into_iter().map(|(from, part)| part.join().unwrap_or_else(|_| look(from))).collect()
         });
         parts.drain(..).for_each(|part| seen.extend(part));

@@ -1,4 +1,4 @@
-//! The chains of a tenant, followed side by side as the log has them, and each to its head.
+//! The chains of a tenant, all verified in one pass over the log, then each to its head.
 
 use std::collections::HashMap;
 
@@ -10,12 +10,12 @@ use crate::evidence::erasures::Erasures;
 use crate::evidence::verify::{Broken, ChainCheck, Fault, Looked};
 use crate::storage::{StorageError, Store, StreamName};
 
-/// Heads, or entries of one chain, read at once.
+/// Heads, or entries of one chain, per read.
 const PAGE: u32 = 500;
-/// How often a chain is looked at anew when something about it changed meanwhile.
+/// How often a chain is checked again if it changed meanwhile.
 const LOOKS: usize = 5;
 
-/// A chain as far as it was followed.
+/// A chain that is being verified.
 struct Chain {
     check: ChainCheck,
     naming: Naming,
@@ -27,7 +27,7 @@ impl Chain {
         Self { check: ChainCheck::new(stream_id), naming: Naming::default(), broken: None }
     }
 
-    /// The first fault says enough.
+    /// Only the first fault is kept.
     fn take(&mut self, entry: &LogEntry, looked: &Looked, erasures: &Erasures) {
         if self.broken.is_none() {
             self.broken = self.check.take(entry, looked, erasures).err();
@@ -41,7 +41,7 @@ impl Chain {
         }
     }
 
-    /// Holds a chain that was followed to its head against what its stream is called.
+    /// Compares the stored name of a chain with the name that its entries imply.
     fn is_called(&mut self, name: Option<&StreamName>, readers: &Readers) {
         if self.broken.is_none() && !name.is_some_and(|name| self.naming.fits(name, readers)) {
             self.broken = Some(Broken { seq: self.check.head().seq, artifact_id: None, fault: Fault::Name });
@@ -53,14 +53,14 @@ impl Chain {
     }
 }
 
-/// What the record says was erased, as of some entry of the disposal stream.
+/// The erasures recorded up to some entry of the disposal stream.
 #[derive(Default)]
 struct Known {
     head: Option<StreamHead>,
     erasures: Erasures,
 }
 
-/// What is done with the next entry of a chain.
+/// What to do with the next entry of a chain.
 type Take<'a> = dyn FnMut(&mut Chain, &LogEntry, &Looked) + Send + 'a;
 
 /// All chains of a tenant.
@@ -73,7 +73,7 @@ pub(super) struct Chains<'a> {
 }
 
 impl<'a> Chains<'a> {
-    /// Begins with what was erased: the disposal stream says it.
+    /// Starts by reading the recorded erasures from the disposal stream.
     pub(super) async fn new(store: &'a dyn Store, tenant_id: &'a TenantId) -> Result<Self, StorageError> {
         let (known, readers, followed) = (Known::default(), Readers::new(), HashMap::new());
         let mut chains = Self { store, tenant_id, known, readers, followed };
@@ -81,7 +81,7 @@ impl<'a> Chains<'a> {
         Ok(chains)
     }
 
-    /// Takes in the next entry of the log.
+    /// Adds the next entry of the log.
     pub(super) fn take(&mut self, entry: &LogEntry, looked: &Looked) {
         let stream_id = &entry.header.stream_id;
         if !self.followed.contains_key(stream_id) {
@@ -92,7 +92,7 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Follows every chain to its head, through what waits for its place in the log.
+    /// Follows every chain to its head, including entries that wait for a leaf.
     pub(super) async fn finish(mut self, report: &mut TenantReport) -> Result<(), StorageError> {
         self.readers = naming::readers(self.store, self.tenant_id).await?;
         let mut after: Option<StreamId> = None;
@@ -116,7 +116,7 @@ impl<'a> Chains<'a> {
                 after = Some(head.stream_id);
             }
         }
-        // Chains that no stream knows of: their heads were taken away.
+        // Chains without a stream row: their heads were deleted.
         for mut chain in std::mem::take(&mut self.followed).into_values() {
             let head = StreamHead::new(chain.check.head().stream_id.clone());
             chain.finish(&head);
@@ -126,13 +126,13 @@ impl<'a> Chains<'a> {
         Ok(())
     }
 
-    /// Reads on in a chain to its head.
+    /// Reads the rest of a chain up to its head.
     async fn follow(&self, chain: &mut Chain, head: &StreamHead) -> Result<(), StorageError> {
         let erasures = &self.known.erasures;
         self.walk(chain, head, &mut |chain, entry, looked| chain.take(entry, looked, erasures)).await
     }
 
-    /// Reads on in a chain, to the head as it was read. What was appended since is none of its business.
+    /// Reads the rest of a chain up to the head read earlier. Entries appended since are ignored.
     async fn walk(&self, chain: &mut Chain, head: &StreamHead, take: &mut Take<'_>) -> Result<(), StorageError> {
         let mut after = chain.check.head().seq;
         while chain.broken.is_none() && after < head.seq {
@@ -148,8 +148,8 @@ impl<'a> Chains<'a> {
         Ok(())
     }
 
-    /// A chain with a fault, looked at again from its beginning for as long as something changed since it was read:
-    /// what is erased between two reads is no fault.
+    /// Checks a faulty chain again from its beginning while it keeps changing: an erasure between two reads is not a
+    /// fault.
     async fn settled(
         &mut self,
         mut chain: Chain,
@@ -159,7 +159,7 @@ impl<'a> Chains<'a> {
         let mut head = head.clone();
         for _ in 0..LOOKS {
             let changed = self.learn().await?;
-            // Streams that began meanwhile may come before it.
+            // A stream that was created meanwhile may sort before it.
             let near = self.store.heads(self.tenant_id, before, PAGE).await?;
             let Some(now) = near.into_iter().find(|now| now.stream_id == head.stream_id) else { break };
             if !changed && now == head {
@@ -177,8 +177,8 @@ impl<'a> Chains<'a> {
         Ok(chain)
     }
 
-    /// Learns what was erased; whether there is anything new. A disposal stream that does not hold is reported when its
-    /// turn comes, and explains nothing.
+    /// Reads new erasures; returns whether there are any. An invalid disposal stream is reported with its own chain,
+    /// and explains nothing.
     async fn learn(&mut self) -> Result<bool, StorageError> {
         let head = self.store.disposal_head(self.tenant_id).await?;
         if head == self.known.head {

@@ -1,5 +1,4 @@
-//! What only somebody from outside can tell of a database: whose signature its newest checkpoint needs, and what its tree
-//! once was.
+//! Compares a database with knowledge from outside: the keys that must have signed, and a checkpoint kept earlier.
 
 use crate::domain::id::TenantId;
 use crate::evidence::auditing::{Flaw, Trusted};
@@ -7,11 +6,11 @@ use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::tree::{TileSet, right_edge, root};
 use crate::storage::{StorageError, Store};
 
-/// Checkpoints that are opened together.
+/// Checkpoints opened together.
 const PAGE: u64 = 4_096;
 
-/// Holds every checkpoint of a tenant, and the tree below the newest, against what is known from outside. A kept checkpoint
-/// is believed if a known key has signed it.
+/// Checks every checkpoint of a tenant, and the tree of the newest, against keys and a kept checkpoint from outside.
+/// The kept checkpoint counts if a known key has signed it.
 pub async fn check_checkpoint(
     store: &dyn Store,
     tenant_id: &TenantId,

@@ -1,9 +1,8 @@
-//! Verifying what is stored: the log from its first leaf to its last, re-derived entry by entry, and every chain to its
-//! head.
+//! Verifies what is stored: the log from first to last leaf, entry by entry, and every chain up to its head.
 //!
-//! The log is read in the order in which it was written, and pages of it are looked at side by side; what needs the order
-//! is done in order. Memory grows by the end of each chain, not by its length. A live server may go on meanwhile: what it
-//! changes between two reads is no fault.
+//! The log is read in the order in which it was written; pages are checked in parallel, and only what needs the order
+//! is done in order. Memory grows with the number of chains, not with their length. A live server may go on: what it
+//! changes between two reads is not a fault.
 
 mod bundle;
 mod chains;
@@ -32,41 +31,40 @@ use crate::storage::{StorageError, Store};
 use chains::Chains;
 use tree::Derived;
 
-/// What was found in one tenant's log.
+/// The result for one tenant's log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TenantReport {
     pub streams: u64,
     pub entries: u64,
-    /// Entries whose payload was erased, as later entries say.
+    /// Entries whose payload was erased with a record of it.
     pub erased: u64,
-    /// Those of them that an earlier version only says a number of: it may have been others.
+    /// Erased payloads accounted for by number only, by entries of an earlier version: other payloads may be meant.
     pub undetermined: u64,
-    /// Entries whose payload is gone, and nothing says why.
+    /// Entries whose payload is missing without an explanation.
     pub missing: u64,
-    /// What does not fit, by stream id.
+    /// Faults, by stream id.
     pub broken: Vec<(String, Broken)>,
-    /// The tree over the entries.
     pub tree: TreeReport,
-    /// Rows beside the log that are not what entries say.
+    /// Rows outside the log that differ from what entries record.
     pub rows: Vec<RowFault>,
 }
 
 impl TenantReport {
-    /// Whether the record is as it was written. A payload that is gone without an entry that says why was taken away by
-    /// other hands.
+    /// Whether the record is intact. A payload that is missing without an entry about it was deleted by something else
+    /// than this program.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.broken.is_empty() && self.missing == 0 && self.tree.faults.is_empty() && self.rows.is_empty()
     }
 }
 
-/// Verifies a tenant's log: every entry, every chain, every captured frame, the tree over them, and the rows of erasures and
+/// Verifies a tenant's log: every entry, chain and captured frame, the tree over them, and the rows of erasures and
 /// holds.
 pub async fn verify_tenant(store: &dyn Store, tenant_id: &TenantId) -> Result<TenantReport, StorageError> {
     verify_signed(store, tenant_id, &[]).await
 }
 
-/// The same, with receipts of erasures opened with the keys that sign for the log.
+/// The same, and verifies receipts of erasures with the log's keys.
 pub async fn verify_signed(
     store: &dyn Store,
     tenant_id: &TenantId,

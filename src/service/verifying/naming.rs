@@ -1,4 +1,4 @@
-//! What streams are called, against what their entries tell: a chain under another name answers for somebody else.
+//! Compares the names of streams with their entries: a renamed chain would be evidence about somebody else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,29 +8,28 @@ use crate::evidence::entry::LogEntry;
 use crate::evidence::verify::Looked;
 use crate::storage::{StorageError, Store, StreamName};
 
-/// What the entries of a chain have told of whose it is.
+/// What the entries of a chain say about its name.
 #[derive(Debug, Default)]
 pub(super) struct Naming {
-    /// As the type of the first entry says. It stays when payloads go.
+    /// The kind, from the type of the first entry, which is never erased.
     kind: Option<&'static str>,
     stream: Option<StreamKey>,
-    /// Credentials that were read with.
+    /// Credentials that the reads were made with.
     key_ids: BTreeSet<String>,
     is_told: bool,
     contradicts: bool,
 }
 
-/// In whose name each credential reads; none of itself.
+/// The principal on whose behalf each credential reads, if any.
 pub(super) type Readers = BTreeMap<String, Option<String>>;
 
-/// Asks for the credentials of a tenant.
+/// Loads the credentials of a tenant.
 pub(super) async fn readers(store: &dyn Store, tenant_id: &TenantId) -> Result<Readers, StorageError> {
     let keys = store.keys(tenant_id).await?;
     let reader = |id: crate::domain::id::PrincipalId| id.as_str().to_owned();
     Ok(keys.into_iter().map(|key| (key.key_id.to_string(), key.principal_id.map(reader))).collect())
 }
 
-/// The names of streams.
 pub(super) async fn names(
     store: &dyn Store,
     tenant_id: &TenantId,
@@ -41,7 +40,7 @@ pub(super) async fn names(
 }
 
 impl Naming {
-    /// Takes in what an entry tells.
+    /// Adds an entry.
     pub(super) fn take(&mut self, entry: &LogEntry, looked: &Looked) {
         let kind = stream_kind(&entry.header.kind);
         self.contradicts |= self.kind.is_some_and(|known| known != kind);
@@ -55,8 +54,8 @@ impl Naming {
         self.key_ids.extend(told.key_id.clone());
     }
 
-    /// Whether a stream may be called so. A chain that has lost everything may have lost its name; one that has lost
-    /// every payload and kept its name only tells of what kind it is.
+    /// Whether a stream may have this name. A chain without any payload may have no name; if it kept its name, only the
+    /// kind can be checked.
     pub(super) fn fits(&self, name: &StreamName, readers: &Readers) -> bool {
         if name.kind == "erased" {
             return !self.is_told && name.key == name.stream_id.as_str();

@@ -1,4 +1,4 @@
-//! The log page by page: read, and each entry looked at by itself.
+//! Reads the log page by page, and checks each entry by itself.
 
 use crate::domain::id::{StreamId, TenantId};
 use crate::evidence::entry::LogEntry;
@@ -6,39 +6,39 @@ use crate::evidence::tree::{Tile, TileId};
 use crate::evidence::verify::{Fault, Looked, look};
 use crate::storage::{Filed, StorageError, Store, StoredCheckpoint};
 
-/// Leaves to a tile.
+/// Leaves per tile.
 pub(super) const TILE: u64 = 256;
-/// Leaves read together: whole tiles.
+/// Leaves per page: whole tiles.
 const PAGE: u64 = 2 * TILE;
-/// Pages that are on their way at once. Memory holds no more of the log than these.
+/// Pages in flight. Memory holds no more of the log than these.
 pub(super) const AT_ONCE: usize = 6;
 
-/// Some leaves in order.
+/// Consecutive leaves.
 pub(super) struct Page {
     pub(super) from: u64,
     /// The first leaf of the next page.
     pub(super) until: u64,
-    /// The entries by their leaves. One that is gone is left out.
+    /// The entries by their leaves. Missing ones are left out.
     pub(super) entries: Vec<(u64, LogEntry, Looked)>,
-    /// The tiles that keep the leaves' hashes.
+    /// The tiles that contain the leaves' hashes.
     pub(super) tiles: Vec<Tile>,
-    /// The checkpoints that were signed when the tree ended with one of them.
+    /// The signed checkpoints whose size is in this page.
     pub(super) checkpoints: Vec<StoredCheckpoint>,
 }
 
-/// Where the pages of a tree of this size begin.
+/// The first leaves of the pages of a tree of this size.
 pub(super) fn of(size: u64) -> impl Iterator<Item = u64> {
     (0..size.div_ceil(PAGE)).map(|page| page * PAGE)
 }
 
-/// Reads a page and looks at it beside the others.
+/// Reads a page and checks its entries.
 pub(super) async fn read(store: &dyn Store, tenant_id: &TenantId, from: u64, size: u64) -> Result<Page, StorageError> {
     let until = size.min(from + PAGE);
     let ids: Vec<TileId> = (from / TILE..until.div_ceil(TILE)).map(|index| TileId { level: 0, index }).collect();
     let tiles = store.tiles(tenant_id, &ids).await?;
     let limit = u32::try_from(until - from).unwrap_or(u32::MAX);
     let logged = store.logged(tenant_id, from, limit).await?;
-    // Where leaves are gone, others come in their place: they are the next pages'.
+    // If leaves are missing, the query returns later ones instead, which belong to the next pages.
     let (places, entries): (Vec<u64>, Vec<LogEntry>) = logged.into_iter().filter(|(leaf, _)| *leaf < until).unzip();
     let looked = look_at(store, tenant_id, entries).await?;
     let entries = places.into_iter().zip(looked).map(|(leaf, (entry, looked))| (leaf, entry, looked)).collect();
@@ -46,7 +46,7 @@ pub(super) async fn read(store: &dyn Store, tenant_id: &TenantId, from: u64, siz
     Ok(Page { from, until, entries, tiles, checkpoints })
 }
 
-/// Looks at entries on a processor of their own, and at the frames that they captured.
+/// Checks entries and their captured frames on another thread.
 pub(super) async fn look_at(
     store: &dyn Store,
     tenant_id: &TenantId,
@@ -72,14 +72,14 @@ pub(super) async fn look_at(
     Ok(whole)
 }
 
-/// Whether a payload is filed under what it tells. Where it does not hold there is nothing to compare with; where it is
-/// erased, what it was filed under went with it, in the same row.
+/// Whether a payload is indexed under the subjects that it names. An invalid payload cannot be compared; with an erased
+/// one the index columns are erased too.
 fn is_filed(entry: &LogEntry, looked: &Looked, filed: Option<&Filed<String>>) -> bool {
     let Some(told) = &looked.told else { return true };
     filed.is_some_and(|filed| filed.as_str() == Filed::of(&entry.header, &told.about))
 }
 
-/// Whether the frame that an entry captured is still what readers are shown.
+/// Whether the stored frame is the one that the entry captured.
 async fn frame_stands(store: &dyn Store, tenant_id: &TenantId, looked: &Looked) -> Result<bool, StorageError> {
     let Some(captured) = &looked.captured else { return Ok(true) };
     let stored = store.frame(tenant_id, &captured.id).await?;

@@ -1,15 +1,15 @@
-//! Published policies against themselves: their hash, which evidence names packs under, follows from their files.
+//! Verifies published policies: the hash by which evidence names packs must follow from their files.
 
 use super::super::policies::packs_of;
 use super::RowFault;
 use crate::packs::{PackSource, set_hash};
 use crate::storage::{PolicySet, StorageError, Store};
 
-/// Versions read at once.
+/// Versions per read.
 const PAGE: u32 = 100;
 
-/// Checks every version that was ever published: none is missing between the first and the newest, and each is what its hash
-/// says. That none was taken from the end nobody can tell.
+/// Checks every published version: none is missing between the first and the newest, and each matches its hash. A
+/// version deleted at the end cannot be detected.
 pub async fn verify_policies(store: &dyn Store) -> Result<Vec<RowFault>, StorageError> {
     let newest = store.policies_version().await?;
     let (mut faults, mut before) = (Vec::new(), None);
@@ -38,7 +38,7 @@ pub async fn verify_policies(store: &dyn Store) -> Result<Vec<RowFault>, Storage
     Ok(faults)
 }
 
-/// Whether a set's hash is that of its files, and its list names the packs in them.
+/// Whether a set's hash matches its files, and its list names the packs in them.
 fn is_whole(set: &PolicySet) -> bool {
     let is_hashed = set_hash(&set.files).is_ok_and(|hash| hash == set.hash);
     is_hashed

@@ -1,5 +1,5 @@
-//! Rebuilding what of a tree follows from its leaves: tiles, and what waits for its place. Leaves, roots and checkpoints are
-//! never made: where the leaves do not give the root that was signed, nothing is written.
+//! Rebuilds what follows from the leaves of a tree: tiles and the outbox. Leaves, roots and checkpoints are never made:
+//! if the leaves do not give the signed root, nothing is written.
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 
@@ -9,17 +9,17 @@ use crate::domain::id::TenantId;
 use crate::evidence::tree::TileId;
 use crate::storage::{Mending, Misplaced, StorageError, Store};
 
-/// So many rows are told by name; more of them are put right all the same.
+/// The most rows that are listed; further ones are repaired too.
 const TOLD: u32 = 10_000;
 
 /// Why a tree is not rebuilt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RebuildRefusal {
-    /// An entry, or its chain, does not hold: what is derived from it would be no evidence.
-    #[error("a chain does not hold: what is derived from its entries would prove nothing. Restore a backup")]
+    /// An entry or its chain is invalid, so nothing derived from it would be evidence.
+    #[error("a chain is invalid, so nothing derived from its entries would be evidence. Restore a backup")]
     Chains,
     /// The leaves do not give the stored root.
-    #[error("the leaves do not give the root of the tree that is stored: leaves are never made up. Restore a backup")]
+    #[error("the leaves do not give the stored root, and leaves cannot be rebuilt. Restore a backup")]
     Leaves,
     /// The leaves do not give the root of a checkpoint that was signed.
     #[error(
@@ -31,28 +31,28 @@ pub enum RebuildRefusal {
     Grown,
 }
 
-/// What is, or would be, put right.
+/// The repairs that are made or would be made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rebuilding {
-    /// Tiles that are written as they follow from the leaves.
+    /// Tiles that are written as derived from the leaves.
     pub tiles: Vec<TileId>,
-    /// Tiles that the tree does not have: they are deleted.
+    /// Tiles that the tree does not have, which are deleted.
     pub gone: Vec<TileId>,
-    /// Rows that wait for a place that they cannot get: they are deleted.
+    /// Waiting rows that cannot get a leaf, which are deleted.
     pub set_aside: u64,
-    /// Entries that wait again, because they neither had a place nor waited for one.
+    /// Entries without a leaf that did not wait for one; they wait again.
     pub waits_again: u64,
 }
 
 impl Rebuilding {
-    /// Whether there is nothing to do.
+    /// Whether there is nothing to repair.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Derives a tenant's tree from its leaves and says what differs; with `write` it is put right.
+/// Derives a tenant's tree from its leaves and returns the differences; with `write` they are repaired.
 pub async fn rebuild_tree(
     store: &dyn Store,
     tenant_id: &TenantId,
@@ -90,13 +90,13 @@ pub async fn rebuild_tree(
     Ok(if done { Ok(rebuilding) } else { Err(RebuildRefusal::Grown) })
 }
 
-/// Whether a tree of this size has a tile.
+/// Whether a tree of this size has this tile.
 fn has(size: u64, id: TileId) -> bool {
     let hashes = size.checked_shr(8 * u32::from(id.level)).unwrap_or(0);
     id.index.checked_mul(256).is_some_and(|first| first < hashes)
 }
 
-/// What is misplaced and can be put right; none if leaves lie beyond the tree.
+/// The misplaced rows that can be repaired; none if there are leaves beyond the end of the tree.
 async fn planned(store: &dyn Store, tenant_id: &TenantId) -> Result<Option<Rebuilding>, StorageError> {
     let mut rebuilding = Rebuilding { set_aside: store.set_aside(tenant_id).await?, ..Rebuilding::default() };
     for misplaced in store.misplaced(tenant_id, TOLD).await? {

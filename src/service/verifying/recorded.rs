@@ -1,4 +1,4 @@
-//! Rows beside the log that entries of the disposal stream tell of: erasures with their receipts, and legal holds.
+//! Verifies rows outside the log against the disposal stream: erasures with their receipts, and legal holds.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +13,24 @@ use crate::evidence::entry::{LogEntry, Logged, Payload, StreamHead};
 use crate::evidence::note::{self, VerifierKey};
 use crate::storage::{ErasureRow, HoldRow, StorageError, Store, Tenant};
 
-/// Rows, or entries, read at once.
+/// Rows or entries per read.
 const PAGE: u32 = 500;
-/// How often it is looked at again when something was recorded meanwhile.
+/// How often the check is repeated if something was recorded meanwhile.
 const LOOKS: usize = 5;
 
-/// A row that is not what the record says.
+/// A row that differs from the record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowFault {
-    #[error("the row of erasure {0} is not what the disposal stream and its receipt say")]
+    #[error("the row of erasure {0} differs from the disposal stream or from its receipt")]
     Erasure(String),
-    #[error("the row of hold {0} is not what the disposal stream says")]
+    #[error("the row of hold {0} differs from the disposal stream")]
     Hold(String),
     /// A version of the published policies.
-    #[error("version {0} of the published policies is missing, or is not what its hash says")]
+    #[error("version {0} of the published policies is missing or does not match its hash")]
     Policies(u64),
 }
 
-/// What the disposal stream tells.
+/// The content of the disposal stream.
 #[derive(Default)]
 struct Told {
     erasures: BTreeMap<ErasureId, Erasure>,
@@ -50,8 +50,8 @@ struct Hold {
     commitment: Digest,
 }
 
-/// Compares every erasure and every hold of a tenant with what the disposal stream tells. Receipts are opened with the keys
-/// that are known, if any are.
+/// Compares every erasure and every hold of a tenant with the disposal stream. Receipts are verified with the known
+/// keys, if there are any.
 pub(super) async fn check(
     store: &dyn Store,
     tenant: &Tenant,
@@ -147,7 +147,7 @@ impl Told {
 }
 
 impl Erasure {
-    /// Whether a row says what is told: what went and by which entries, and when it ended, under a receipt of just that.
+    /// Whether a row agrees with the record: what was erased and by which entries, when it ended, and its receipt.
     fn is(&self, tenant: &Tenant, row: &ErasureRow, keys: &[VerifierKey]) -> bool {
         let Ok(progress) = Progress::read(row) else { return false };
         let ended = match &self.completed {
@@ -163,7 +163,7 @@ impl Erasure {
     }
 }
 
-/// Whether a receipt is of this text, and signed if it is said to be.
+/// Whether a receipt has this text, and is signed if the row says so.
 fn is_receipt(progress: &Progress, text: &str, keys: &[VerifierKey]) -> bool {
     let Some(receipt) = &progress.receipt else { return false };
     if !progress.signed {
@@ -174,7 +174,7 @@ fn is_receipt(progress: &Progress, text: &str, keys: &[VerifierKey]) -> bool {
 }
 
 impl Hold {
-    /// Whether a row holds whom or what was committed to.
+    /// Whether a row names the subject that was committed to.
     fn is(&self, row: &HoldRow) -> bool {
         let named = json!({ row.kind.as_str(): row.subject });
         self.at == row.placed_at

@@ -1,5 +1,5 @@
-//! Verifying the tree: the leaves are the entries, each once, tiles and root follow from them, and every checkpoint that was
-//! signed is of the tree as it was at that size.
+//! Verifies the tree: each leaf is one entry, tiles and root follow from the leaves, and every signed checkpoint
+//! matches the tree at its size.
 
 use super::pages::{Page, TILE};
 use crate::domain::canonical::Digest;
@@ -9,25 +9,25 @@ use crate::evidence::entry::LogEntry;
 use crate::evidence::tree::{Growing, Tile, TileId, TileSet, empty_root, leaf_hash, right_edge};
 use crate::storage::{Misplaced, StorageError, Store, StoredCheckpoint, TreeHead};
 
-/// So many faults say enough.
+/// The most faults that are listed.
 pub(super) const MOST: usize = 20;
 
-/// How the tree does not fit the entries.
+/// How the tree does not match the entries.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TreeFault {
-    /// A place without an entry, or the entry is gone.
-    #[error("leaf {0} stands for no entry")]
+    /// A leaf without an entry.
+    #[error("leaf {0} has no entry")]
     Leaf(u64),
-    /// The entry's hash is not what was hashed into the leaf.
+    /// The leaf is not the entry's hash.
     #[error("leaf {leaf} is not entry {seq} of {stream_id}")]
     Entry {
         leaf: u64,
         stream_id: StreamId,
-        /// The entry's place there.
+        /// The entry's sequence number there.
         seq: u64,
     },
-    /// A tile is missing, too short, or does not follow from the leaves: proofs cannot be made.
-    #[error("tile {0} is missing, or does not follow from the leaves")]
+    /// A tile is missing, too short or wrong, so that proofs cannot be made.
+    #[error("tile {0} is missing or does not follow from the leaves")]
     Tile(TileId),
     /// The stored root does not follow from the leaves.
     #[error("the stored tree does not follow from its leaves")]
@@ -35,51 +35,49 @@ pub enum TreeFault {
     /// A checkpoint is of another tree, or of another log.
     #[error("the checkpoint of size {0} is of another tree, or of another log")]
     Checkpoint(u64),
-    /// A cosignature is not by the key beside it, or not under the checkpoint of its size.
+    /// A cosignature does not verify with its key, or its checkpoint is missing.
     #[error("a cosignature under the checkpoint of size {0} is not by its witness, or there is no such checkpoint")]
     Cosignature(u64),
     /// Entries are neither in the tree nor wait for their place.
     #[error("{0} entries are neither in the tree nor wait for their place")]
     Lost(u64),
-    /// A row of the log's tables does not belong to the others.
+    /// A row of the log's tables has no counterpart in the others.
     #[error("{0}")]
     Misplaced(#[from] Misplaced),
 }
 
-/// What was found of the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TreeReport {
     pub size: u64,
     pub checkpoints: u64,
-    /// Cosignatures of witnesses checked.
     pub cosignatures: u64,
-    /// Entries that wait for their place.
+    /// Entries that wait for a leaf.
     pub waiting: u64,
-    /// What does not fit; the first few.
+    /// The first faults.
     pub faults: Vec<TreeFault>,
 }
 
-/// The tree as it follows from the leaves, a tile at a time: memory does not grow with the log.
+/// The tree as derived from the leaves, one tile at a time: memory does not grow with the log.
 pub(super) struct Derived {
     tenant_id: TenantId,
     head: Option<TreeHead>,
     size: u64,
     root: Digest,
     edge: Vec<Tile>,
-    /// Tiles above the leaves that are full, and not compared yet.
+    /// Full tiles above the leaves that were not compared yet.
     full: Vec<Tile>,
     checkpoints: u64,
-    /// The newest checkpoint's log.
+    /// The log name of the newest checkpoint.
     origin: Option<String>,
     faults: Vec<TreeFault>,
-    /// Tiles as they should be, of those that are not stored so.
+    /// The right form of tiles that are stored differently.
     pub(super) wrong: Vec<Tile>,
-    /// A leaf is gone: nothing after it can be derived.
+    /// A leaf is missing, so nothing after it can be derived.
     ends: bool,
 }
 
 impl Derived {
-    /// Begins with no leaf. What grows beyond the head as it was read is none of its business.
+    /// Starts without leaves. Leaves beyond the head read earlier are ignored.
     pub(super) fn new(tenant_id: &TenantId, head: Option<TreeHead>) -> Self {
         Self {
             tenant_id: tenant_id.clone(),
@@ -96,7 +94,7 @@ impl Derived {
         }
     }
 
-    /// The size that will be reached.
+    /// The size to reach.
     pub(super) fn target(&self) -> u64 {
         self.head.map_or(0, |head| head.size)
     }
@@ -107,7 +105,7 @@ impl Derived {
         }
     }
 
-    /// Appends the entries of the next leaves, and compares each with the leaf as it is stored.
+    /// Appends the entries of the next leaves, and compares each with the stored leaf.
     pub(super) fn append(&mut self, page: &Page) {
         let mut found = page.entries.iter().peekable();
         for from in (page.from..page.until).step_by(usize::try_from(TILE).unwrap_or(usize::MAX)) {
@@ -131,7 +129,7 @@ impl Derived {
         signed: &[&StoredCheckpoint],
         stored: Option<&Tile>,
     ) {
-        // The edge stays: tiles of higher levels do not change with every step and are needed again.
+        // The edge is kept: tiles of higher levels change rarely and are needed again.
         let Ok(mut growing) = Growing::new(self.size, self.edge.clone()) else {
             self.ends = true;
             return self.fault(TreeFault::Root);
@@ -169,8 +167,8 @@ impl Derived {
         (self.size, self.root) = (grown.size, grown.root);
     }
 
-    /// Whether a checkpoint tells the root that the tree has at its size, under a name of this tenant's log. Who signed
-    /// it is for those who know the log's key.
+    /// Checks that a checkpoint has the tree's root at its size, and a name of this tenant's log. Its signature is
+    /// checked by callers who know the keys.
     fn look_at(&mut self, signed: &StoredCheckpoint, root: &Digest) {
         self.checkpoints += 1;
         let body = signed.note.split_inclusive("\n\n").next().and_then(|body| body.strip_suffix('\n'));
@@ -188,7 +186,7 @@ impl Derived {
         self.compare_with(store, tiles).await
     }
 
-    /// Tiles may have grown since, and begin as they were.
+    /// Stored tiles may have grown since, so only their beginning is compared.
     async fn compare_with(&mut self, store: &dyn Store, tiles: Vec<Tile>) -> Result<(), StorageError> {
         let ids: Vec<TileId> = tiles.iter().map(Tile::id).collect();
         if ids.is_empty() {
@@ -204,7 +202,7 @@ impl Derived {
         Ok(())
     }
 
-    /// Compares the end, once all leaves were appended. Whether the leaves give the tree that is stored.
+    /// Compares the end after all leaves. Returns whether the leaves give the stored tree.
     pub(super) async fn end(&mut self, store: &dyn Store) -> Result<bool, StorageError> {
         if self.ends {
             return Ok(false);
@@ -218,7 +216,7 @@ impl Derived {
         Ok(follows)
     }
 
-    /// What was found, once all leaves were appended.
+    /// The report, after all leaves were appended.
     pub(super) async fn finish(mut self, store: &dyn Store) -> Result<TreeReport, StorageError> {
         self.end(store).await?;
         let limit = u32::try_from(MOST).unwrap_or(u32::MAX);
@@ -239,7 +237,7 @@ impl Derived {
         Ok(TreeReport { size, checkpoints, cosignatures: 0, waiting: placed.waiting, faults: self.faults })
     }
 
-    /// Whether all checkpoints that were signed are of this tree.
+    /// Whether all signed checkpoints match this tree.
     pub(super) fn fits_checkpoints(&self) -> bool {
         !self.faults.iter().any(|fault| matches!(fault, TreeFault::Checkpoint(_)))
     }
@@ -281,7 +279,7 @@ mod tests {
         Digest::from_bytes(Sha256::digest(leaf.to_be_bytes()).into())
     }
 
-    /// Beyond 65,536 leaves there is a third level, which most steps leave as it is.
+    /// From 65,536 leaves on there is a third level, which most steps leave unchanged.
     #[test]
     fn a_tree_of_three_levels_follows_from_its_leaves() {
         let (entry, tenant_id) = (entry(), TenantId::new("t").unwrap());

@@ -1,5 +1,4 @@
-//! Verifying what witnesses cosigned: every cosignature is by the key that stands beside it, and under the checkpoint of
-//! its size.
+//! Verifies cosignatures: each must verify with its stored key, for the checkpoint of its size.
 
 use super::tree::{MOST, TreeFault, TreeReport};
 use crate::domain::id::TenantId;
@@ -7,11 +6,11 @@ use crate::evidence::cosignature::WitnessKey;
 use crate::evidence::note;
 use crate::storage::{StorageError, Store, StoredCheckpoint, StoredCosignature};
 
-/// Sizes of checkpoints that are looked at together.
+/// Checkpoint sizes checked together.
 const PAGE: u64 = 4_096;
 
-/// Holds every cosignature of a tenant against the checkpoint that it is under. Whether a key is that of a witness whom
-/// somebody trusts is for those who know the witness.
+/// Verifies every cosignature of a tenant with its checkpoint. Whether its key belongs to a trusted witness is for
+/// callers who know the witnesses.
 pub(super) async fn check(
     store: &dyn Store,
     tenant_id: &TenantId,
@@ -20,13 +19,13 @@ pub(super) async fn check(
     let size = report.size;
     let pages = (0..size).step_by(usize::try_from(PAGE).unwrap_or(usize::MAX));
     let pages = pages.map(|after| (after, size.min(after + PAGE)));
-    // The log may have grown since its size was read. What lies beyond its end is under no checkpoint.
+    // The log may have grown since its size was read, so sizes beyond it are included.
     for (after, until) in pages.chain([(size, u64::MAX)]) {
         let cosignatures = store.cosignatures(tenant_id, after, until).await?;
         if cosignatures.is_empty() {
             continue;
         }
-        // Read after them: a cosignature comes after its checkpoint.
+        // Read after the cosignatures, because a checkpoint is written before them.
         let checkpoints = store.checkpoints(tenant_id, after, until).await?;
         for cosignature in cosignatures {
             report.cosignatures += 1;

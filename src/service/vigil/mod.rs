@@ -1,8 +1,8 @@
-//! The vigil: asks the database whether it answers, and watches the clocks.
+//! The vigil: checks regularly whether the database answers, and whether the clocks are right.
 //!
-//! A clock that is wrong erases for ever what it takes for old. So nothing is erased by age while a clock is known to be
-//! ahead, or shows a time that nobody can vouch for: servers record every minute that they live, and a time that is
-//! more than [`LONGEST_SILENCE`] after that is a wrong clock as likely as a server that was switched off.
+//! A clock that is ahead makes records look old, and erasing them cannot be undone. So nothing is erased by age while a
+//! clock is known to be ahead or shows an untrusted time. Servers record every minute that they run; a time more than
+//! [`LONGEST_SILENCE`] after the last such record may be a wrong clock as well as a server that was switched off.
 
 mod steps;
 
@@ -15,30 +15,29 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::storage::{StorageError, Store};
 
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often it is recorded that a server lives, and how often a time that nobody vouches for is looked at again.
+/// How often a running server is recorded, and how often an untrusted time is checked again.
 const RECORD: Duration = Duration::from_mins(1);
 const AGAIN: Duration = Duration::from_secs(5);
-/// A look that takes longer says nothing about how far two clocks are apart.
+/// A look that takes longer than this is not used to compare two clocks.
 const PROMPT: Duration = Duration::from_millis(500);
-/// How long all servers may have been away before somebody has to say that the clock is right, in microseconds: 7 days.
+/// How long all servers may have been off before an operator has to confirm the clock, in microseconds: 7 days.
 pub const LONGEST_SILENCE: i64 = 7 * 24 * 3_600 * 1_000_000;
 
-/// How the clocks are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClockState {
-    /// Nothing is known against them.
+    /// No fault is known.
     #[default]
     Ok,
     /// This server's clock, or the database's, was set by this many seconds.
     Jumped(i64),
     /// This server's clock is so many seconds ahead of the database's (behind it, if negative).
     Apart(i64),
-    /// So many seconds have passed since a server last recorded that it lived: too many to believe the clock.
+    /// So many seconds have passed since a server last recorded that it runs: too many to trust the clock.
     Unproven(i64),
 }
 
 impl ClockState {
-    /// Whether nothing may be erased by age: a clock shows too late a time, or may do so.
+    /// Whether nothing may be erased by age: a clock is ahead, or may be.
     #[must_use]
     pub fn is_ahead(self) -> bool {
         match self {
@@ -49,8 +48,7 @@ impl ClockState {
     }
 }
 
-/// The clocks of this server and of its database, as they were found. Cheap to clone; without a vigil nothing is known
-/// against them.
+/// The observed state of the server's and the database's clock. Cheap to clone; without a vigil no faults are known.
 #[derive(Debug, Clone, Default)]
 pub struct Clocks(Arc<Mutex<Found>>);
 
@@ -62,30 +60,30 @@ struct Found {
     unproven: Option<i64>,
 }
 
-/// What one look shows.
+/// One observation.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// The time of a clock that never jumps.
+    /// The time of a monotonic clock.
     pub steady: Duration,
     /// The time of this server's clock.
     pub server: Timestamp,
-    /// The time of the database's clock, where it has one and told it promptly.
+    /// The time of the database's clock, if it has one and answered promptly.
     pub database: Option<Timestamp>,
 }
 
 impl Clocks {
     fn found(&self) -> MutexGuard<'_, Found> {
-        // A panic elsewhere leaves numbers that were all seen.
+        // After a panic elsewhere the numbers are still real observations, so a poisoned lock is used.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How they are: what is worst.
+    /// The worst state.
     #[must_use]
     pub fn state(&self) -> ClockState {
         let found = self.found();
         let seconds = |micros: i64| micros / 1_000_000;
         let jumps = [found.server.off(), found.database.off()];
-        // Of two that jumped the one that is ahead: it is the one that erases.
+        // Of two clocks that jumped, the one that is ahead counts: it would cause erasures.
         let jumped = jumps.into_iter().flatten().max().map(|off| ClockState::Jumped(seconds(off)));
         let apart = found.apart.map(|apart| ClockState::Apart(seconds(apart)));
         let unproven = found.unproven.map(|since| ClockState::Unproven(seconds(since)));
@@ -94,7 +92,7 @@ impl Clocks {
         ahead.or_else(|| states.into_iter().flatten().next()).unwrap_or_default()
     }
 
-    /// Takes in one look, and says in the log what has changed.
+    /// Adds an observation, and logs what has changed.
     pub fn look(&self, look: Look) {
         let mut found = self.found();
         tell("server", found.server.look(look.steady, look.server));
@@ -109,18 +107,18 @@ impl Clocks {
         match (was, found.apart) {
             (false, Some(apart)) => tracing::warn!(
                 clock.apart_seconds = apart / 1_000_000,
-                "this server's clock is not the database's: set the wrong one right"
+                "this server's clock and the database's differ; correct the wrong one"
             ),
-            (true, None) => tracing::info!("this server's clock is the database's again"),
+            (true, None) => tracing::info!("this server's clock and the database's agree again"),
             _ => {}
         }
-        // A server's clock that jumped and now shows what the database's does, which did not jump, was set right.
+        // If the server's clock jumped and now agrees with the database's, which did not jump, it was corrected.
         if found.server.off().is_some() && found.apart.is_none() && found.database.off().is_none() {
             tell("server", found.server.accept());
         }
     }
 
-    /// Holds the present against the last time that somebody vouched for. Says whether it may be vouched for.
+    /// Compares the present with the last trusted time. Returns whether the present can be trusted.
     #[must_use]
     pub fn prove(&self, now: Timestamp, vouched: Option<Timestamp>) -> bool {
         let since = vouched.and_then(|vouched| silence(now, vouched));
@@ -129,7 +127,7 @@ impl Clocks {
     }
 }
 
-/// By how many microseconds the present is after what was vouched for, where that is too much to be believed.
+/// The microseconds from the last trusted time to the present, if these are too many to trust the clock.
 #[must_use]
 pub fn silence(now: Timestamp, vouched: Timestamp) -> Option<i64> {
     let since = now.as_micros().saturating_sub(vouched.as_micros());
@@ -141,13 +139,13 @@ fn tell(clock: &'static str, seen: Seen) {
         Seen::Nothing => {}
         Seen::Jumped(micros) => {
             metrics::counter!("cscp_clock_jumps_total", "clock" => clock).increment(1);
-            tracing::warn!(clock.whose = clock, clock.by_seconds = micros / 1_000_000, "a clock was set");
+            tracing::warn!(clock.whose = clock, clock.by_seconds = micros / 1_000_000, "a clock jumped");
         }
-        Seen::Right => tracing::info!(clock.whose = clock, "a clock that was set counts as right"),
+        Seen::Right => tracing::info!(clock.whose = clock, "a clock that jumped is trusted again"),
     }
 }
 
-/// Looks at the database and the clocks, again and again.
+/// Watches the database and the clocks.
 pub struct Vigil {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -164,17 +162,17 @@ impl std::fmt::Debug for Vigil {
 }
 
 impl Vigil {
-    /// Over a database and this server's clock.
+    /// A vigil over this database and this server's clock.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, clocks: Clocks) -> Self {
         Self { store, clock, clocks, began: Instant::now(), recorded: None, unproven: false }
     }
 
-    /// One look, and now and then the record that this server lives.
+    /// One observation, and every minute the record that this server runs.
     pub async fn look(&mut self) -> Result<(), StorageError> {
         let asked = Instant::now();
         let database = self.store.probe().await;
-        // The server's clock is watched whether or not the database answers.
+        // The server's clock is observed whether or not the database answers.
         let prompt = asked.elapsed() <= PROMPT;
         let told = database.as_ref().ok().copied().flatten();
         let (steady, server) = (self.began.elapsed(), self.clock.now());
@@ -189,7 +187,7 @@ impl Vigil {
         Ok(())
     }
 
-    /// Records the present, if it can be believed.
+    /// Records the present, if it can be trusted.
     async fn record(&mut self, now: Timestamp) -> Result<(), StorageError> {
         let vouched = self.store.vouched().await?;
         let proven = self.clocks.prove(now, vouched);
@@ -198,15 +196,15 @@ impl Vigil {
             tracing::error!(
                 clock.shows = %now,
                 clock.recorded = vouched.map(|at| at.to_string()),
-                "no server recorded that it lived for more than 7 days before what the clock shows: nothing is erased by \
-                 age until the clock is set right or `cscp purge --the-clock-is-right` says that it is"
+                "the clock is more than 7 days after the last time that a server recorded: nothing is erased by age \
+                 until the clock is corrected, or confirmed with `cscp purge --the-clock-is-right`"
             );
         }
         self.unproven = unproven;
         if proven { self.store.vouch(now).await } else { Ok(()) }
     }
 
-    /// Looks until it is stopped.
+    /// Observes regularly until it is stopped.
     pub async fn keep_until(mut self, stopped: impl Future<Output = ()>) {
         let mut ticks = tokio::time::interval(PAUSE);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -217,20 +215,20 @@ impl Vigil {
                 () = &mut stopped => return,
             }
             if let Err(error) = self.look().await {
-                tracing::debug!(storage.reason = %error, "the database was asked in vain");
+                tracing::debug!(storage.reason = %error, "the database did not answer; the next look asks again");
             }
         }
     }
 }
 
 impl Service {
-    /// The clocks of this server and of its database.
+    /// The observed state of the clocks.
     #[must_use]
     pub fn clocks(&self) -> &Clocks {
         &self.clocks
     }
 
-    /// What watches the database and the clocks of this service.
+    /// The task that watches the database and the clocks.
     #[must_use]
     pub fn vigil(&self) -> Vigil {
         Vigil::new(Arc::clone(&self.store), Arc::clone(&self.clock), self.clocks.clone())

@@ -1,43 +1,42 @@
-//! Whether a clock runs as time does, held against one that never jumps.
+//! Detects jumps of a clock by comparing it with a monotonic clock.
 
 use std::time::Duration;
 
 use crate::domain::time::Timestamp;
 
-/// A clock that is set in one go by this much or more has jumped, in microseconds. What keeps clocks right sets them in
-/// far smaller steps.
+/// A step of at least this size is a jump, in microseconds. Time synchronisation makes far smaller steps.
 pub(super) const JUMP: i64 = 2_000_000;
-/// A clock that jumped and then ran as time does for so long is taken for right.
+/// A clock that ran regularly for this long after a jump is trusted again.
 const ACCEPTED: Duration = Duration::from_hours(1);
 
-/// What was seen of one clock.
+/// The result of one observation of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// It runs as time does.
+    /// It runs regularly.
     Nothing,
-    /// It was set by so many microseconds.
+    /// It jumped by so many microseconds.
     Jumped(i64),
-    /// It is right again, or taken for right.
+    /// It was corrected, or is trusted again.
     Right,
 }
 
-/// One clock, as it was looked at again and again.
+/// The observations of one clock.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     last: Option<(Duration, Timestamp)>,
-    /// By how much it is off since it began to jump, in microseconds.
+    /// The sum of its jumps, in microseconds.
     off: i64,
     /// When it jumped last.
     jumped: Option<Duration>,
 }
 
 impl Steps {
-    /// By how many microseconds it is ahead of where it would be without its jumps.
+    /// The sum of its jumps in microseconds; none if it is trusted.
     pub(super) fn off(&self) -> Option<i64> {
         self.jumped.map(|_| self.off)
     }
 
-    /// The clock shows `now`; `steady` is the time of a clock that never jumps.
+    /// The clock shows `now`; `steady` is the time of a monotonic clock.
     pub(super) fn look(&mut self, steady: Duration, now: Timestamp) -> Seen {
         let Some((steady_then, then)) = self.last.replace((steady, now)) else { return Seen::Nothing };
         let passed = i64::try_from(steady.saturating_sub(steady_then).as_micros()).unwrap_or(i64::MAX);
@@ -54,7 +53,7 @@ impl Steps {
         Seen::Jumped(step)
     }
 
-    /// It is right as it is.
+    /// Trusts the clock as it is.
     pub(super) fn accept(&mut self) -> Seen {
         (self.off, self.jumped) = (0, None);
         Seen::Right

@@ -161,7 +161,7 @@ pub(in crate::service) fn void_reason(void: VoidReason) -> Words {
     })
 }
 
-/// The clause that follows "because".
+/// The clause after "because".
 #[rustfmt::skip] // A table: one reason per line.
 pub(in crate::service) fn reason(reason: Reason) -> Words {
     match reason {
@@ -218,7 +218,7 @@ pub(in crate::service) fn reason(reason: Reason) -> Words {
     }
 }
 
-/// What an evidence type says, for a list of what happened; none for one without words of its own.
+/// The words for an evidence type in a history; none for a type that is not listed.
 #[rustfmt::skip] // A table: one type per line.
 pub(in crate::service) fn event_word(kind: &str) -> Option<Words> {
     Some(match kind {

@@ -1,4 +1,4 @@
-//! Sentences that are sent to people, in three languages, as data. Nothing here decides what may be shown.
+//! Sentences for people, in three languages, as data. Redaction is decided elsewhere.
 
 mod codes;
 mod phrases;
@@ -13,14 +13,14 @@ pub(super) use phrases::Say;
 /// One text in English, Spanish and Portuguese, in this order.
 pub(super) type Words = [&'static str; 3];
 
-/// The most that WhatsApp takes in one text message, in UTF-16 units.
+/// The longest text of one WhatsApp message, in UTF-16 units.
 pub const WHATSAPP_TEXT_UNITS: usize = 4_096;
-/// What the line that says how much was left out may take.
+/// Room for the line that says how much was left out.
 const ENDING_UNITS: usize = 96;
-/// The most of one value that goes into a sentence, in characters.
+/// The longest value in a sentence, in characters.
 const VALUE_CHARS: usize = 120;
 
-/// A language that texts exist in.
+/// A language with texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Language {
     /// `en`
@@ -47,7 +47,7 @@ impl Language {
         }
     }
 
-    /// The first of these locales that there are texts in; English otherwise.
+    /// The first of these locales with texts; English otherwise.
     pub fn choose<'a>(locales: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         locales.into_iter().flatten().find_map(Self::of).unwrap_or_default()
     }
@@ -76,7 +76,7 @@ impl Language {
         self.pick(phrase.words())
     }
 
-    /// A phrase with its gaps filled. What is filled in is shortened and cannot begin a line of its own.
+    /// Fills the gaps of a phrase. Values are shortened and cannot begin a line of their own.
     pub(super) fn fill(self, phrase: Say, values: &[&str]) -> String {
         let mut text = String::new();
         let mut values = values.iter();
@@ -90,7 +90,7 @@ impl Language {
     }
 }
 
-/// A value on one line: control and direction characters are left out, and the rest is cut to a readable length.
+/// A value on one line: control and direction characters are removed, and the rest is cut to a readable length.
 fn one_line(value: &str) -> String {
     let invisible = |c: char| {
         c.is_control()
@@ -103,7 +103,7 @@ fn one_line(value: &str) -> String {
     kept
 }
 
-/// A span as people say it: its two largest units.
+/// A duration in words: its two largest units.
 pub(super) fn span(seconds: u64) -> String {
     let units = [(seconds / 86_400, "d"), (seconds / 3_600 % 24, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s")];
     let first = units.iter().position(|(count, _)| *count > 0).unwrap_or(units.len() - 1);
@@ -111,7 +111,6 @@ pub(super) fn span(seconds: u64) -> String {
     shown.map(|(count, unit)| format!("{count} {unit}")).collect::<Vec<_>>().join(" ")
 }
 
-/// An instant as people read it.
 pub(super) fn instant(at: Timestamp) -> String {
     let text = at.to_string();
     match (text.get(..10), text.get(11..19)) {
@@ -120,7 +119,7 @@ pub(super) fn instant(at: Timestamp) -> String {
     }
 }
 
-/// A text in the making that never grows over what WhatsApp takes.
+/// Builds a text that never exceeds the limit of WhatsApp.
 #[derive(Debug)]
 pub(super) struct Draft {
     language: Language,
@@ -134,7 +133,7 @@ impl Draft {
         Self { language, text: String::new(), units: 0, left_out: 0 }
     }
 
-    /// Adds a line, or counts it as left out. After the first that does not fit, none is added.
+    /// Adds a line, or counts it as left out. After the first one that does not fit, none is added.
     pub(super) fn line(&mut self, line: &str) {
         let units = line.encode_utf16().count() + 1;
         if self.left_out > 0 || self.units + units > WHATSAPP_TEXT_UNITS - ENDING_UNITS {
@@ -157,7 +156,8 @@ impl Draft {
         self.line(&self.language.fill(phrase, values));
     }
 
-    /// The text, with a word about what was left out: lines that did not fit, and an unknown number if `more`.
+    /// The text, with a line about what was left out: the number of lines that did not fit, or an unknown number if
+    /// `more`.
     pub(super) fn finish(mut self, more: bool) -> String {
         let left_out = self.left_out + usize::from(more);
         if left_out > 0 {

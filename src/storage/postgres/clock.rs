@@ -1,5 +1,5 @@
-//! The database's clock: one for all processes, read in a statement of its own after the locks are held. The same
-//! statement asks whether this is a server that may be written to.
+//! The database's clock: the same for all processes, read in a separate statement after the locks are held. The
+//! statement also checks that the server may be written to.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::session::Session;
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::StorageError;
 
-// `clock_timestamp()` and nothing else: every other clock stands still from the start of the transaction or the
-// statement, so that waiting for a lock would not count.
+// Only `clock_timestamp()` is suitable: every other clock stops at the start of the transaction or statement, so that
+// the time spent waiting for a lock would be lost.
 pub(super) const NOW: &str = concat!(
     "
     -- postgres: clock.now
@@ -19,7 +19,7 @@ pub(super) const NOW: &str = concat!(
     standing!()
 );
 
-/// The same of a server that tells which timeline it writes.
+/// The same for a server that reports its timeline.
 const NOW_RANKED: &str = concat!(
     "
     -- postgres: clock.now_ranked
@@ -29,8 +29,8 @@ const NOW_RANKED: &str = concat!(
     timeline!()
 );
 
-/// The present, by the injected clock if there is one. Fails on a server that nothing may be entrusted to, and has its
-/// connection closed.
+/// The present, by the injected clock if there is one. Fails on a server that must not be written to, and closes its
+/// connection.
 pub(super) async fn now(
     session: &mut Session,
     injected: Option<&Arc<dyn Clock>>,

@@ -1,11 +1,10 @@
-//! Rows on their way into a statement: one array a column, taken apart again by `unnest`.
+//! Rows as parameters of a statement: one array per column, converted back to rows by `unnest`.
 
 /// A set of rows.
 pub(super) trait Rows {
-    /// How many there are. Every row has a tenant.
+    /// The number of rows. Every row has a tenant.
     fn len(&self) -> usize;
 
-    /// Whether there is none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

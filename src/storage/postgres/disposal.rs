@@ -1,4 +1,4 @@
-//! Erasing rows and payloads. Their bytes stay in the heap until the owner's maintenance, see docs/PRIVACY.md.
+//! Erases rows and payloads. Their bytes stay in the heap until the owner's maintenance, see docs/PRIVACY.md.
 
 use async_trait::async_trait;
 use sqlx::postgres::PgRow;
@@ -19,7 +19,8 @@ const PAYLOADS: &str = "-- postgres: disposal.payloads
     DELETE FROM log_payloads AS p USING unnest($2::text[], $3::int8[], $4::int8[]) AS w (stream_id, first, last)
         WHERE p.tenant_id = $1 AND p.stream_id = w.stream_id AND p.seq BETWEEN w.first AND w.last";
 
-/// By the word for their kind, what goes by one name each.
+/// DELETEs for tables whose rows are addressed by one id. The first element is the name under which the deletion is
+/// counted.
 const NAMED: [(&str, &str); 8] = [
     (
         "prompts",
@@ -77,14 +78,14 @@ const NAMED: [(&str, &str); 8] = [
     ),
 ];
 
-/// A command's names stay when it goes.
+/// Deletes commands and returns their names, whose digests stay.
 const COMMANDS: &str = "-- postgres: disposal.commands
     DELETE FROM commands WHERE tenant_id = $1 AND command_id = ANY ($2::text[]) RETURNING command_id, idempotency_key";
 const SPENT_NAMES: &str = "-- postgres: disposal.spent_names
     INSERT INTO spent_names (tenant_id, name) SELECT $1, n.name FROM unnest($2::bytea[]) AS n (name)
         ON CONFLICT DO NOTHING";
 
-/// What else goes with principals.
+/// DELETEs for rows of principals, with the names under which they are counted.
 const OF_PRINCIPALS: [(&str, &str); 2] = [
     (
         "aliases",
@@ -101,7 +102,7 @@ const OF_PRINCIPALS: [(&str, &str); 2] = [
 const MESSAGES: &str = "-- postgres: disposal.messages
     DELETE FROM messages WHERE tenant_id = $1 AND message_key = ANY ($2::bytea[])";
 
-/// What is left of an erased message: its key, and that it was erased. It has an end instead of a time.
+/// Turns an erased message into a tombstone: its key, the fact that it was erased, and an end instead of a time.
 const TOMBSTONES: &str = "-- postgres: disposal.tombstones
     UPDATE messages AS m
         SET conversation_id = '', keep_until = w.keep_until, received_at = 0,
@@ -184,7 +185,7 @@ impl Erasing<'_> {
         Ok(())
     }
 
-    /// Commands go, and their names are spent.
+    /// Deletes commands and records their names as spent.
     async fn commands(&mut self, tenant: &Tenant, ids: &[CommandId]) -> Result<(), StorageError> {
         if ids.is_empty() {
             return Ok(());
@@ -203,7 +204,7 @@ impl Erasing<'_> {
     async fn spaces(&mut self, tenant: &str, disposal: &Disposal) -> Result<(), StorageError> {
         let spaces: Vec<&str> = disposal.spaces.iter().map(crate::domain::id::SpaceId::as_str).collect();
         let empty = spaces.is_empty();
-        // Packs of other spaces that took facts of these in; found by the facts, so before the facts go.
+        // Packs of other spaces that contain facts of these. They are found by those facts, so they are deleted first.
         let tenants: Vec<&str> = spaces.iter().map(|_| tenant).collect();
         let packs = sqlx::query(ERASE_SPACES[0]).bind(tenants).bind(spaces.clone());
         self.run("space_records", empty, packs).await?;
@@ -219,7 +220,7 @@ impl Erasing<'_> {
     }
 }
 
-/// Takes the rows of heads away that were only there to be locked.
+/// Deletes rows of heads that were created only to be locked.
 pub(super) async fn forget_names<'a>(
     session: &mut Session,
     streams: impl Iterator<Item = (&'a TenantId, &'a StreamKey)>,
@@ -228,7 +229,7 @@ pub(super) async fn forget_names<'a>(
         DELETE FROM streams AS s USING unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)
         WHERE s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key AND s.stream_id IS NULL";
     let mut names = Names::default();
-    // The disposal stream's name tells nothing, and its row is about to be written.
+    // The disposal stream's name identifies nobody, and its row is about to be written.
     for (tenant_id, stream) in streams.filter(|(_, stream)| **stream != StreamKey::Disposal) {
         names.add((tenant_id.as_str(), stream.kind(), stream.key()));
     }
@@ -238,12 +239,11 @@ pub(super) async fn forget_names<'a>(
     session.count(names.bind(sqlx::query(sql))).await.map(drop)
 }
 
-/// The statement that asks what must not be erased.
+/// The statement that reads the holds in force.
 pub(super) fn holds(tenant_id: &TenantId) -> Query<'_> {
     sqlx::query(HOLDS).bind(tenant_id.as_str())
 }
 
-/// Reads what it returned.
 pub(super) fn read_holds(rows: &[PgRow]) -> Result<HoldSet, StorageError> {
     let mut held = HoldSet::default();
     for row in rows {

@@ -1,11 +1,11 @@
-//! Row security: the database keeps tenants apart by itself, as a second fence behind the statements.
+//! Row security: the database itself separates tenants, as a second barrier behind the statements.
 
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 
 use super::rows::failed;
 use crate::storage::StorageError;
 
-/// The tables with rows of tenants. The migrations give each a policy; here it comes into force.
+/// The tables with rows of tenants. The migrations define a policy for each; this module enables or disables them.
 const TABLES: [&str; 26] = [
     "tenants",
     "api_keys",
@@ -41,7 +41,7 @@ const FACTS: &str = "-- postgres: fence.facts
             AND pg_table_is_visible(c.oid)) AS fenced,
            (SELECT r.rolsuper OR r.rolbypassrls FROM pg_roles AS r WHERE r.rolname = current_user) AS bypasses";
 
-/// Puts the policies into force, for the owner of the tables too, or out of force.
+/// Enables the policies, also for the owner of the tables, or disables them.
 pub(super) async fn set(connection: &mut PgConnection, on: bool) -> Result<(), StorageError> {
     let how = if on {
         " ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;"
@@ -55,12 +55,12 @@ pub(super) async fn set(connection: &mut PgConnection, on: bool) -> Result<(), S
         sql.push_str(how);
     }
     sql.push_str("COMMIT");
-    // Only fixed texts were put together.
+    // Only fixed texts were concatenated.
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await.map(drop).map_err(failed)
 }
 
-/// Refuses to start where the fence is relied on and would not hold, and where it stands unasked: a server that does
-/// not know of it would find an empty database.
+/// Refuses to start if row security is requested and would not protect, or if it is enabled and not requested: such a
+/// server would see an empty database.
 pub(super) async fn check(connection: &mut PgConnection, wanted: bool) -> Result<(), StorageError> {
     let row = sqlx::raw_sql(FACTS).fetch_one(connection).await.map_err(failed)?;
     let fenced: i64 = row.try_get("fenced").map_err(failed)?;

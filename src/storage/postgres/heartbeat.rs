@@ -1,5 +1,5 @@
-//! Whether the database answers at all. A statement may take long, and its caller waits; a database that answers not even the
-//! smallest question is waited for by nobody.
+//! Detects a silent database. A statement may take long, and its caller waits; but if not even the smallest query is
+//! answered, callers get an error at once.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,12 +19,12 @@ use crate::domain::time::Timestamp;
 use crate::storage::StorageError;
 use crate::storage::alive::{AliveStore, CLOCK, SERVERS};
 
-/// How long one question may take.
+/// The time limit of one query.
 const BEAT: Duration = Duration::from_secs(1);
-/// How long the database may be silent before nobody waits for it any more.
+/// How long the database may be silent before callers stop waiting.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// Asks the database on a connection of its own, so that no pool that is used up makes it look dead.
+/// Queries the database on its own connection, so that an exhausted pool does not look like a silent database.
 pub(super) struct Heartbeat {
     hosts: Arc<Hosts>,
     connection: tokio::sync::Mutex<Option<Connection>>,
@@ -38,7 +38,7 @@ struct Connection {
     since: Instant,
 }
 
-/// When the database answered last, and how many questions it has not answered since.
+/// When the database last answered, and the number of unanswered queries since.
 struct Heard {
     at: Instant,
     unanswered: u32,
@@ -50,14 +50,14 @@ impl Heartbeat {
         Self { hosts, connection: tokio::sync::Mutex::default(), heard, lost: watch::Sender::new(false) }
     }
 
-    /// What tells that the database is lost.
+    /// A receiver that learns when the database is lost.
     pub(super) fn listen(&self) -> Silence {
         Silence(self.lost.subscribe())
     }
 
     async fn ask(&self) -> Result<PgRow, sqlx::Error> {
         let mut held = self.connection.lock().await;
-        // A connection that was not answered on is not asked again: it goes with this function.
+        // A connection whose query was not answered is dropped at the end of this function.
         let current = held.take().filter(|held| self.hosts.is_current(held.since.elapsed()));
         let mut connection = if let Some(connection) = current {
             connection
@@ -65,7 +65,7 @@ impl Heartbeat {
             let since = Instant::now();
             Connection { connected: PgConnection::connect_with(&self.hosts.options()).await?, since }
         };
-        // Without a name for the statement: a pooler may stand between.
+        // An unnamed statement, because a pooler may be in between.
         let row = connection.connected.fetch_one(sqlx::raw_sql(NOW)).await?;
         *held = Some(connection);
         Ok(row)
@@ -73,7 +73,7 @@ impl Heartbeat {
 
     async fn beat(&self) -> Result<PgRow, StorageError> {
         let asked = timeout(BEAT, self.ask()).await;
-        // A complaint is an answer as well.
+        // An error from the database is an answer as well.
         let answered = matches!(&asked, Ok(Ok(_) | Err(sqlx::Error::Database(_))));
         let lost = {
             let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,12 +82,12 @@ impl Heartbeat {
             } else {
                 Heard { at: heard.at, unanswered: heard.unanswered.saturating_add(1) }
             };
-            // One unanswered question is none where this process itself stood still.
+            // One unanswered query is ignored: this process itself may have been suspended.
             heard.unanswered > 1 && heard.at.elapsed() >= SILENCE
         };
         if self.lost.send_replace(lost) != lost {
             if lost {
-                tracing::error!("the database does not answer: requests are told so at once until it does");
+                tracing::error!("the database does not answer; requests fail at once until it does");
             } else {
                 tracing::info!("the database answers again");
             }
@@ -103,19 +103,19 @@ fn silent() -> StorageError {
     StorageError::Unavailable("the database does not answer".to_owned())
 }
 
-/// Tells whoever waits for the database that it is lost.
+/// Notifies waiting callers that the database is lost.
 #[derive(Clone)]
 pub(super) struct Silence(watch::Receiver<bool>);
 
 impl Silence {
-    /// Waits until the database is lost; for ever, if nobody looks any more.
+    /// Waits until the database is lost; forever, if the heartbeat has ended.
     pub(super) async fn lost(mut self) {
         if self.0.wait_for(|lost| *lost).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// An answer of the database, unless the database is lost first.
+    /// The database's answer, or an error as soon as the database is lost.
     pub(super) async fn or<T>(self, answer: impl Future<Output = T>) -> Result<T, StorageError> {
         tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! Several servers under one address: one at a time takes writes, and connections follow it.
+//! Several servers in one address: one at a time is the primary, and connections follow it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,25 +13,25 @@ use super::judge::Judge;
 use super::rows::failed;
 use crate::storage::StorageError;
 
-/// How long one server is asked whether it takes writes.
+/// The time limit for asking one server whether it is the primary.
 const PROBE: Duration = Duration::from_secs(1);
-/// How long a connection is waited for before the others are asked.
+/// How long to wait for a connection before the other servers are asked.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How often the others are asked while all is well: one of them may have been promoted while the old one still answers.
+/// How often the others are asked in normal operation: one may have been promoted while the old primary still answers.
 const WATCH: Duration = Duration::from_secs(2);
 
-/// A pool whose connections follow the primary, and what it needs of them.
+/// A pool whose connections follow the primary, and its connection options.
 type Follower = (PgPool, fn(PgConnectOptions) -> PgConnectOptions);
 
-/// The servers of an address, and the one that was the primary when that was last asked.
+/// The servers of an address, and the last known primary.
 pub(super) struct Hosts {
     options: Vec<PgConnectOptions>,
     judge: Arc<Judge>,
     current: AtomicUsize,
-    /// When connections began to lead elsewhere. Older ones are let go of.
+    /// When connections last moved to another server. Older ones are closed.
     moved: Arc<Mutex<Option<Instant>>>,
     followers: OnceLock<Vec<Follower>>,
-    /// Held by whoever asks, so that one at a time does.
+    /// Held during a search, so that only one runs.
     asking: tokio::sync::Mutex<()>,
 }
 
@@ -41,23 +41,22 @@ impl Hosts {
         Self { options, judge, current: AtomicUsize::new(0), moved: Arc::default(), followers, asking }
     }
 
-    /// A connection to the server that takes writes.
     pub(super) async fn primary(&self) -> Result<PgConnection, StorageError> {
         let (number, _, connection) = self.best().await?;
         self.current.store(number, Ordering::Release);
         Ok(connection)
     }
 
-    /// Where connections lead now.
+    /// The options of the current primary.
     pub(super) fn options(&self) -> PgConnectOptions {
         let current = self.current.load(Ordering::Acquire);
         self.options.get(current).or_else(|| self.options.first()).cloned().unwrap_or_default()
     }
 
-    /// Connections that lead to the server that takes writes, each judged before it is used.
+    /// Connections to the primary, each checked before it is used.
     pub(super) fn pool(&self, most: u32) -> PgPoolOptions {
-        // Without limits of age the driver starts no task that looks for old connections: that task can spin for ever when
-        // a connection is returned while it counts (sqlx issue 3645). A connection that broke is found when it is used.
+        // Without age limits the driver starts no maintenance task, which can loop forever when a connection is
+        // returned while it counts (sqlx issue 3645). A broken connection is detected when it is used.
         let ageless = PgPoolOptions::new().max_lifetime(None).idle_timeout(None);
         let (moved, judge) = (Arc::clone(&self.moved), Arc::clone(&self.judge));
         ageless
@@ -76,7 +75,7 @@ impl Hosts {
             })
     }
 
-    /// Names the pools whose connections follow, and has them watch the primary if there is a choice.
+    /// Sets the pools that follow the primary and, if there are several servers, starts watching it.
     pub(super) fn lead(self: &Arc<Self>, followers: Vec<Follower>) {
         if self.followers.set(followers).is_ok() && self.options.len() > 1 {
             let watched = Arc::downgrade(self);
@@ -92,12 +91,12 @@ impl Hosts {
         }
     }
 
-    /// Whether a connection of this age leads where connections lead now.
+    /// Whether a connection of this age leads to the current server.
     pub(super) fn is_current(&self, age: Duration) -> bool {
         was_made_since(&self.moved, age)
     }
 
-    /// Waits for a connection, and looks for the primary while there is none.
+    /// Waits for a connection, and searches for the primary meanwhile.
     pub(super) async fn reaching<T>(&self, connecting: impl Future<Output = T>) -> T {
         tokio::pin!(connecting);
         if self.options.len() == 1 {
@@ -106,13 +105,13 @@ impl Hosts {
         loop {
             match timeout(PATIENCE, &mut connecting).await {
                 Ok(connected) => return connected,
-                // Rare, and large: it is not part of every statement.
+                // Rare and large, so it is boxed to keep the future of every statement small.
                 Err(_) => Box::pin(self.seek()).await,
             }
         }
     }
 
-    /// Looks for the primary, and has new connections lead there if it is another one.
+    /// Searches for the primary and redirects new connections if it has changed.
     async fn seek(&self) {
         let Ok(_alone) = self.asking.try_lock() else { return };
         let Ok((number, timeline, connection)) = self.best().await else { return };
@@ -128,7 +127,7 @@ impl Hosts {
         *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Asks all of them at once. Of several that would take writes the one of the highest timeline was promoted last.
+    /// Asks all servers at once. If several claim to be the primary, the highest timeline was promoted last.
     async fn best(&self) -> Result<(usize, Option<i64>, PgConnection), StorageError> {
         let asked = join_all(self.options.iter().map(|options| self.probe(options))).await;
         let mut best = Err(StorageError::Unavailable("the address names no host".to_owned()));
@@ -157,7 +156,7 @@ impl Hosts {
     }
 }
 
-/// Whether a connection of this age was made since connections began to lead elsewhere.
+/// Whether a connection of this age was made after connections last moved.
 fn was_made_since(moved: &Mutex<Option<Instant>>, age: Duration) -> bool {
     let moved = *moved.lock().unwrap_or_else(PoisonError::into_inner);
     moved.is_none_or(|moved| age < moved.elapsed())

@@ -1,4 +1,4 @@
-//! Writing principals: rare, and with look-up tables that are replaced as a whole.
+//! Writes principals: a rare operation, with lookup rows that are replaced as a whole.
 
 use super::columns::columns;
 use super::session::Session;
@@ -46,7 +46,7 @@ columns!(Names { tenant_id: &'a str, principal_id: &'a str });
 columns!(Aliases { tenant_id: &'a str, kind: String, value: &'a str, principal_id: &'a str });
 columns!(Roles { tenant_id: &'a str, role: &'a str, principal_id: &'a str });
 
-/// Writes principals in their new form.
+/// Writes new or changed principals.
 pub(super) async fn write(session: &mut Session, principals: &[(&TenantId, &Principal)]) -> Result<(), StorageError> {
     if principals.is_empty() {
         return Ok(());

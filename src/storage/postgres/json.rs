@@ -1,15 +1,15 @@
-//! Bodies that a statement looks into.
+//! JSON bodies in SQL expressions.
 
 /// An expression that reads a text of JSON as `jsonb`, whatever its strings hold: `jsonb!("c.body")`.
 ///
-/// JSON may hold U+0000, written as the escape `\u0000`, and what callers send does. PostgreSQL's own text cannot hold
-/// that character, so a cast of such a body to `jsonb`, and every look into it as `json`, fails with error 22P05: the whole
-/// statement fails, and with it every row beside that one. This expression therefore writes the replacement character
-/// U+FFFD in its place. No id and no name of a member that this program writes holds U+0000, so what statements look for
-/// comes out as it is.
+/// JSON may contain U+0000, written as the escape `\u0000`, and bodies from callers do. PostgreSQL's text cannot
+/// contain that character, so a cast of such a body to `jsonb`, and every access to it as `json`, fails with error
+/// 22P05, and with it the whole statement. This expression therefore replaces it by U+FFFD. No id and no member name
+/// that this program writes contains U+0000, so searched values are unchanged.
 ///
-/// An escaped backslash before `u0000` is no such escape. All escaped backslashes are put aside first, as a raw U+0001, which
-/// cannot stand in JSON; `replace` goes from the left and so takes a row of backslashes apart as a reader of JSON does.
+/// An escaped backslash before `u0000` is not such an escape. So all escaped backslashes are first replaced by a raw
+/// U+0001, which cannot occur in JSON; `replace` works from the left, and so splits a run of backslashes as a JSON
+/// parser does.
 macro_rules! jsonb {
     ($text:literal) => {
         concat!(
@@ -22,8 +22,8 @@ macro_rules! jsonb {
 
 pub(super) use jsonb;
 
-/// The text of a step of the schema as it is run. Steps that were published cast bodies as they are. Their texts are not to
-/// be changed, because databases hold their checksums: only what is run is.
+/// The text of a migration as it is run. Published migrations cast bodies directly. Their texts cannot be changed,
+/// because databases store their checksums, so the text is changed when it is run.
 pub(super) fn step_text(published: &str) -> String {
     published.replace("c.body::jsonb", jsonb!("c.body")).replace("body::jsonb", jsonb!("body"))
 }

@@ -1,7 +1,7 @@
-//! Judging servers: whether this is one that may be written to, asked at every connection and before every decision.
+//! Checks servers: whether one may be written to, for every connection and before every decision.
 //!
-//! A promotion raises the timeline of a system. A server of a lower timeline than one that was seen before is a former
-//! primary that came back: what it acknowledges, nobody else has.
+//! A promotion raises the timeline of a system. A server with a lower timeline than one seen before is a former
+//! primary: what it acknowledges is on no other server.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,30 +13,30 @@ use super::rows::failed;
 use super::settings::PostgresSettings;
 use crate::storage::{StorageError, Timelines};
 
-/// Which system this is, and what it writes.
+/// The system's identifier and timeline.
 const LINEAGE: &str = concat!(
     "-- postgres: judge.lineage
     SELECT (SELECT system_identifier::text FROM pg_control_system()) AS system, ",
     timeline!()
 );
 
-/// What is demanded, and what was seen.
+/// The requirements for a server, and what was observed so far.
 pub(super) struct Judge {
     demands: Demands,
     memory: Option<Arc<dyn Timelines>>,
     seen: Mutex<Seen>,
 }
 
-/// What was seen of the servers so far.
+/// Observations of the servers so far.
 #[derive(Default)]
 struct Seen {
-    /// The system that answered last, if servers tell.
+    /// The system that answered last, if servers report it.
     system: Option<String>,
     /// The highest timeline of that system.
     highest: i64,
-    /// Whether commits waited for a standby when that was last asked.
+    /// Whether commits waited for a standby at the last check.
     synchronous: Option<bool>,
-    /// What was advised last.
+    /// The last advice that was logged.
     advice: Option<String>,
     /// Why a server was last refused.
     refusal: Option<String>,
@@ -48,14 +48,14 @@ impl Judge {
         Self { demands, memory: settings.timelines.clone(), seen: Mutex::default() }
     }
 
-    /// Judges the server at the other end of a fresh connection; says which timeline it writes, if it tells.
+    /// Checks the server of a new connection; returns its timeline, if it reports one.
     pub(super) async fn check(&self, connection: &mut PgConnection) -> Result<Option<i64>, StorageError> {
         let facts = Facts::of(connection).await?;
         if let Some(refusal) = facts.refusal(self.demands) {
             return Err(self.refused(refusal));
         }
         self.pass_on(facts.advice());
-        // Some services keep their timelines to themselves: then a former primary cannot be told from the present one.
+        // Some hosted services hide their timelines: then a former primary cannot be recognised.
         let Ok(row) = sqlx::raw_sql(LINEAGE).fetch_one(connection).await else {
             self.seen().system = None;
             return Ok(None);
@@ -67,12 +67,12 @@ impl Judge {
         Ok(Some(timeline))
     }
 
-    /// Whether servers tell their timelines.
+    /// Whether servers report their timelines.
     pub(super) fn ranks(&self) -> bool {
         self.seen().system.is_some()
     }
 
-    /// Judges a server by a row with the columns of `standing`, and of `timeline` where servers are ranked.
+    /// Checks a server by a row with the columns of `standing`, and of `timeline` if servers report it.
     pub(super) fn weigh(&self, row: &PgRow, ranked: bool) -> Result<(), StorageError> {
         let standing = Standing::of(row)?;
         self.tell_of(standing.is_synchronous());
@@ -82,7 +82,7 @@ impl Judge {
         if ranked { self.rank(row.try_get("timeline").map_err(failed)?) } else { Ok(()) }
     }
 
-    /// What to say of a connection that was not made: if a server was refused, that it was.
+    /// Explains a failed connection: if a server was refused, by that refusal.
     pub(super) fn explain(&self, error: sqlx::Error) -> StorageError {
         let refusal = self.seen().refusal.clone().filter(|_| matches!(error, sqlx::Error::PoolTimedOut));
         refusal.map_or_else(|| failed(error), StorageError::Unavailable)
@@ -98,7 +98,7 @@ impl Judge {
         StorageError::Unavailable(refusal.advice)
     }
 
-    /// Takes up what is remembered of a system that was not the last one to answer.
+    /// Loads the stored timeline of a system, unless it is the one that answered last.
     async fn recognise(&self, system: String) {
         if self.seen().system.as_ref() == Some(&system) {
             return;
@@ -108,7 +108,10 @@ impl Judge {
                 let name = system.clone();
                 let read = tokio::task::spawn_blocking(move || memory.highest(&name)).await;
                 read.unwrap_or_else(|error| Err(error.to_string())).unwrap_or_else(|error| {
-                    tracing::warn!(postgres.error = %error, "what was seen of this database before cannot be read");
+                    tracing::warn!(
+                        postgres.error = %error,
+                        "the highest timeline seen before cannot be read; a former primary may go unnoticed"
+                    );
                     0
                 })
             }
@@ -119,7 +122,7 @@ impl Judge {
         seen.system = Some(system);
     }
 
-    /// Refuses a timeline below the highest, and remembers one above it.
+    /// Refuses a timeline below the highest, and stores one above it.
     fn rank(&self, timeline: i64) -> Result<(), StorageError> {
         let highest = self.seen().highest;
         if timeline < highest {
@@ -145,15 +148,18 @@ impl Judge {
         };
         tracing::info!(postgres.timeline = timeline, "the database writes this timeline");
         let (Some(memory), Some(system)) = (self.memory.clone(), system) else { return };
-        // Nobody waits for the disk: until it is written, this process knows.
+        // Written in the background: this process already knows the timeline.
         tokio::task::spawn_blocking(move || {
             if let Err(error) = memory.raise(&system, timeline) {
-                tracing::warn!(postgres.error = %error, "the database's timeline cannot be remembered");
+                tracing::warn!(
+                    postgres.error = %error,
+                    "the database's timeline cannot be stored; after a restart a former primary may go unnoticed"
+                );
             }
         });
     }
 
-    /// Gives advice once, and not at every connection.
+    /// Logs an advice once, not for every connection.
     fn pass_on(&self, advice: Option<String>) {
         let news = advice.filter(|advice| self.seen().advice.replace(advice.clone()).as_ref() != Some(advice));
         if let Some(advice) = news {
@@ -161,7 +167,7 @@ impl Judge {
         }
     }
 
-    /// Says aloud when commits stop waiting for a standby, or begin to.
+    /// Logs when commits start or stop waiting for a standby.
     fn tell_of(&self, synchronous: bool) {
         let before = self.seen().synchronous.replace(synchronous);
         if before == Some(synchronous) {
@@ -169,7 +175,7 @@ impl Judge {
         }
         metrics::gauge!("cscp_postgres_synchronous").set(f64::from(u8::from(synchronous)));
         if before == Some(true) {
-            tracing::warn!("commits wait for no standby any more: what is acknowledged now is on one server alone");
+            tracing::warn!("commits no longer wait for a standby: new data is on one server only");
         } else if synchronous {
             tracing::info!("commits wait for a standby");
         }

@@ -1,4 +1,4 @@
-//! Rows as they stand, for a replay of the log.
+//! Stored rows, for a replay of the log.
 
 use async_trait::async_trait;
 use sqlx::Row as _;
@@ -12,7 +12,7 @@ use crate::domain::time::Timestamp;
 use crate::evidence::entry::StreamHead;
 use crate::storage::{LiveRow, LiveStore, LiveTable, Maker, StorageError};
 
-/// The row of a stream without entries has no id, and is left out.
+/// The row of a stream without entries has no id and is left out.
 const STREAMS: &str = "-- postgres: live.streams
     SELECT kind AS a, key AS b, stream_id AS c, seq, last_at, head_hash AS h FROM streams
         WHERE tenant_id = $1 AND kind <> 'erased' AND stream_id > $2 ORDER BY stream_id LIMIT $3";
@@ -20,7 +20,7 @@ const STREAMS: &str = "-- postgres: live.streams
 const ENTRY_COUNT: &str = "-- postgres: live.entry_count
     SELECT coalesce(sum(seq), 0)::int8 AS entries FROM streams WHERE tenant_id = $1 AND kind <> 'erased'";
 
-/// The two ways to read a table: by ids, and page by page in the order of its key.
+/// The two ways to read a table: by ids, or page by page in the order of its key.
 struct Reading {
     by_id: &'static str,
     page: &'static str,

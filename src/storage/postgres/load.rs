@@ -1,4 +1,4 @@
-//! Loading: what the decisions of a batch may look at, in one statement and under the locks.
+//! Loads all rows that the decisions of a batch may need, in one statement under the locks.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::domain::principal::{PersonKey, Principal};
 use crate::storage::disposal::StoredMessage;
 use crate::storage::{Loaded, MAX_KIN, Row, StorageError, Want};
 
-/// The items that are wanted: open or asked last in a conversation, or named in some way.
+/// The wanted items: open in a conversation or asked last there, or named in some way.
 const ITEMS: [&str; 7] = [
     "SELECT i.tenant_id, i.item_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
         JOIN items AS i ON i.tenant_id = w.tenant_id AND i.conversation_id = w.id AND i.state IN ('open', 'granted')",
@@ -40,7 +40,7 @@ const ITEMS: [&str; 7] = [
     ),
 ];
 
-/// The contexts that are wanted: open in a conversation, named, of a command, of an item.
+/// The wanted contexts: open in a conversation, named, of a command, of an item.
 const CONTEXTS: [&str; 4] = [
     "SELECT c.tenant_id, c.context_id FROM unnest($4::text[], $5::text[]) AS w (tenant_id, id)
         JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.conversation_id = w.id AND c.open",
@@ -51,7 +51,7 @@ const CONTEXTS: [&str; 4] = [
         JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.item_id",
 ];
 
-/// The principals that are wanted: named, and the actors of contexts.
+/// The wanted principals: named ones, and the actors of contexts.
 const PRINCIPALS: [&str; 2] = [
     "SELECT w.tenant_id, w.id FROM unnest($20::text[], $21::text[]) AS w (tenant_id, id)",
     "SELECT c.tenant_id, c.actor_id FROM wanted_contexts AS w
@@ -63,7 +63,7 @@ const HELD_PRINCIPALS: &str = "
         JOIN principals AS p ON p.tenant_id = w.tenant_id AND p.principal_id = w.principal_id
         ORDER BY p.tenant_id, p.principal_id FOR SHARE OF p";
 
-/// What comes back. `row` tells what `body` is.
+/// The result. `row` is the kind of `body`.
 const ROWS: [&str; 11] = [
     "SELECT 'head' AS row, s.tenant_id, s.kind AS a, s.key AS b, s.stream_id AS c, s.seq, s.last_at, s.head_hash AS h,
             NULL AS body
@@ -111,7 +111,7 @@ const LOAD_MORE: &str = "
         FROM unnest($3::text[], $4::text[]) AS w (tenant_id, id)
         JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.id";
 
-/// The index on each of these is on the same words.
+/// Repeats the expression of each key's index, so that the index is used.
 const KIN: &str = "-- postgres: load.kin
     SELECT p.body FROM principals AS p WHERE p.tenant_id = $1 AND p.principal_id IN (
         SELECT principal_id FROM principals WHERE tenant_id = $1 AND translate(principal_id, '+ -()', '') = ANY ($2::text[])
@@ -122,14 +122,14 @@ const KIN: &str = "-- postgres: load.kin
         SELECT principal_id FROM principal_aliases WHERE tenant_id = $1 AND translate(value, '+ -()', '') = ANY ($2::text[]))
     ORDER BY p.principal_id LIMIT $3";
 
-/// Asks for principals that have one of these keys; they are held until the transaction ends, if that is wanted.
+/// The query for principals with one of these keys; if `held`, they are locked until the transaction ends.
 pub(super) fn kin_query<'q>(tenant_id: &'q TenantId, keys: &[PersonKey], held: bool) -> Query<'q> {
     let keys: Vec<String> = keys.iter().map(|key| key.as_str().to_owned()).collect();
     let sql = if held { format!("{KIN} FOR SHARE OF p") } else { KIN.to_owned() };
     sqlx::query(AssertSqlSafe(sql)).bind(tenant_id.as_str()).bind(keys).bind(i64::from(MAX_KIN) + 1)
 }
 
-/// Reads what it returned.
+/// Reads its rows.
 pub(super) fn kin(rows: &[PgRow]) -> Result<Vec<Principal>, StorageError> {
     rows.iter().map(|row| body(row, "principals")).collect()
 }
@@ -138,7 +138,7 @@ columns!(Heads { tenant_id: &'a str, kind: &'a str, key: &'a str });
 columns!(Names { tenant_id: &'a str, id: &'a str });
 columns!(Digests { tenant_id: &'a str, id: &'a [u8] });
 
-/// What the load statement is asked for.
+/// The parameters of the load statement.
 #[derive(Default)]
 struct Asked<'a> {
     heads: Heads<'a>,
@@ -158,7 +158,7 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Adds what a want names beside its streams.
+    /// Adds the rows that an operation needs besides its streams.
     fn name(&mut self, want: &'a Want) {
         let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
         needs.context.iter().for_each(|id| self.contexts.add((tenant, id.as_str())));
@@ -179,12 +179,12 @@ impl<'a> Asked<'a> {
         want.claim.iter().for_each(|key| self.claims.add((tenant, key.as_bytes())));
     }
 
-    /// Everything that decisions of a batch may look at, in one statement: the database is asked once per batch. The
-    /// statement is one of its own, so that it sees what was committed before the locks were held.
+    /// Loads all rows that the decisions of a batch may need, in one statement per batch. It is separate from the
+    /// locking statement, so that it sees everything committed before the locks were held.
     ///
-    /// An item brings its context along, because a deadline is the earlier of both, and a context its actor, because
-    /// an identity that changed voids what was asked before; an item's actor is its context's. Principals are held
-    /// until the end of the transaction: who they are cannot change between decision and commit.
+    /// An item comes with its context, because the earlier deadline of both counts, and a context with its actor,
+    /// because a changed identity voids earlier questions; an item's actor is its context's. Principals are locked
+    /// until the end of the transaction, so that identities cannot change between decision and commit.
     fn statement(&self) -> String {
         let (conversations, commands) = (!self.conversations.is_empty(), !self.commands.is_empty());
         let named = [!self.items.is_empty(), !self.nonces.is_empty(), !self.prompts.is_empty(), commands];
@@ -196,7 +196,7 @@ impl<'a> Asked<'a> {
         let principals = [!self.principals.is_empty(), contexts.is_some()];
         let principals = joined(&paired(principals, PRINCIPALS), "\n    UNION ");
         let rows = [
-            // Always there, for the names of the columns.
+            // Always included, because it defines the column names.
             true,
             conversations,
             contexts.is_some(),
@@ -238,7 +238,7 @@ fn paired<const N: usize>(wanted: [bool; N], parts: [&'static str; N]) -> [(bool
     std::array::from_fn(|at| (wanted[at], parts[at]))
 }
 
-/// Loads what the wants name whose streams are held.
+/// Loads the rows of the operations whose streams are locked.
 pub(super) async fn load(
     session: &mut Session,
     wants: &[Want],
@@ -311,7 +311,7 @@ fn take(loaded: &mut Loaded, row: &PgRow) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Loads principals and items that only loaded rows could name.
+/// Loads principals and items that only the rows of the first load name.
 pub(super) async fn load_more(
     session: &mut Session,
     principals: &[(TenantId, PrincipalId)],

@@ -1,6 +1,6 @@
-//! Locking: the head of each stream is its lock, and all heads of a batch are taken in one statement and one order.
-//! After them the names of commands, which belong to no stream: of two operations that decide what becomes of one command,
-//! in whichever conversations, the second one sees what the first one did.
+//! Locking: the head of each stream is its lock, and all heads of a batch are locked in one statement and one order.
+//! After them the names of commands are locked, which belong to no stream: of two operations on the same command in
+//! different conversations, the second one sees the result of the first.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ use crate::domain::id::TenantId;
 use crate::domain::operation::ItemRef;
 use crate::storage::{Locking, StorageError, Want};
 
-/// Where contexts, items, nonces, prompts and commands belong that were named without saying which conversation. What
-/// belongs where never changes, so that needs no lock.
+/// The conversations of contexts, items, nonces, prompts and commands that were named without their conversation. A
+/// record never moves to another conversation, so this needs no lock.
 const LOCATED: [&str; 6] = [
     "SELECT w.position, c.tenant_id, c.conversation_id
         FROM unnest($4::int4[], $5::text[], $6::text[]) AS w (position, tenant_id, id)
@@ -51,13 +51,13 @@ const NAMED: &str = "
 const OF_LOCATED: &str = "
     UNION SELECT l.tenant_id, 'conversation', l.conversation_id FROM located AS l";
 
-/// Heads that are there, in the order of their names.
+/// Existing heads, in the order of their names.
 const HELD: &str = "
     SELECT s.tenant_id, s.kind, s.key FROM wanted AS w
         JOIN streams AS s ON s.tenant_id = w.tenant_id AND s.kind = w.kind AND s.key = w.key
         ORDER BY s.tenant_id, s.kind, s.key FOR UPDATE OF s";
 
-/// Heads that are not there are created: a row that was inserted here is held as well.
+/// Missing heads are created: an inserted row is locked as well.
 const MISSING: &str = "
     SELECT w.tenant_id, w.kind, w.key FROM wanted AS w
         WHERE NOT EXISTS (SELECT 1 FROM streams AS s
@@ -65,7 +65,7 @@ const MISSING: &str = "
         ORDER BY w.tenant_id, w.kind, w.key";
 const CREATED: &str = "
     INSERT INTO streams (tenant_id, kind, key, seq) SELECT m.tenant_id, m.kind, m.key, 0 FROM missing AS m";
-/// Whoever creates a head holds its name, so that another who would create it too sees that and leaves it out.
+/// Before a head is created its name is locked, so that a concurrent transaction leaves it out.
 const UNCLAIMED: &str = "
     WHERE pg_try_advisory_xact_lock(hashtextextended(concat_ws(E'\\x1f', m.tenant_id, m.kind, m.key), 0))";
 /// Or waits for it.
@@ -75,8 +75,8 @@ const CLAIMED: &str = "
 const ONCE: &str = "
     ON CONFLICT DO NOTHING RETURNING tenant_id, kind, key";
 
-/// Names of commands, as advisory locks. They are waited for only once all heads are held: no one who holds a name waits
-/// for a head, so nobody waits for each other.
+/// Names of commands, as advisory locks. They are waited for after all heads are locked: a transaction that waits for a
+/// head holds no names, so there is no deadlock.
 const NAMES: &str = "
     SELECT n.tenant_id, n.name, n.lock FROM (
         SELECT DISTINCT w.tenant_id, w.name, hashtextextended(concat_ws(E'\\x1f', w.tenant_id, 'command_name', w.name), 0)
@@ -99,7 +99,7 @@ const HEADS_ONLY: &str = "
 const AND_NAMES: &str = "
     UNION ALL SELECT NULL, tenant_id, 'command_name', name FROM held_names";
 
-/// All of it in one statement.
+/// The whole statement.
 fn assembled(located: Option<&str>, names: bool, locking: Locking) -> String {
     let (name, skip, claim, claim_names) = match locking {
         Locking::Skip => ("lock.skip", " SKIP LOCKED", UNCLAIMED, UNCLAIMED_NAMES),
@@ -123,7 +123,7 @@ fn assembled(located: Option<&str>, names: bool, locking: Locking) -> String {
     with.then(name, &rows)
 }
 
-/// How often locks are tried for where they are waited for.
+/// How often locking is tried when waiting is allowed.
 const ATTEMPTS: u32 = 3;
 
 columns!(Heads { tenant_id: &'a str, kind: &'a str, key: &'a str });
@@ -131,9 +131,9 @@ columns!(CommandNames { tenant_id: &'a str, name: String });
 columns!(Named { position: i32, tenant_id: &'a str, id: &'a str });
 columns!(Digests { position: i32, tenant_id: &'a str, digest: &'a [u8] });
 
-/// Locks the heads of all streams that the wants need. The answer has the streams of each want, or `None` where one
-/// of them is held elsewhere; and whatever shares a stream with such a want and comes after it is left out as well,
-/// so that nothing overtakes.
+/// Locks the heads of all streams that the operations need. Returns the streams of each operation, or `None` if another
+/// process has locked one of them. Later operations of the batch that share a stream with a skipped one are skipped
+/// too, so that nothing overtakes it.
 pub(super) async fn lock(
     session: &mut Session,
     wants: &[Want],
@@ -141,7 +141,7 @@ pub(super) async fn lock(
 ) -> Result<Vec<Option<Vec<StreamKey>>>, StorageError> {
     for _ in 0..ATTEMPTS {
         let streams = attempt(session, wants, locking).await?;
-        // A head that another process was about to create is there now, and can be waited for.
+        // A head that another process was creating exists now and can be waited for.
         if locking == Locking::Skip || streams.iter().all(Option::is_some) {
             return Ok(streams);
         }
@@ -221,7 +221,7 @@ fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
     of_commands.bind(answering.bind(commands.bind(prompts.bind(query))))
 }
 
-/// What a row tells.
+/// The meaning of a row.
 enum Located {
     /// The conversation of the want at this position.
     In(i32, StreamKey),

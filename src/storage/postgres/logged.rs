@@ -1,4 +1,4 @@
-//! The log by the places of its entries in the tree.
+//! Reads the log in the order of the tree.
 
 use async_trait::async_trait;
 use sqlx::Row as _;
@@ -13,7 +13,7 @@ use crate::evidence::entry::LogEntry;
 use crate::storage::logged::in_order;
 use crate::storage::{Filed, LoggedStore, StorageError, StreamEnd, StreamName};
 
-/// A row that was only there to be locked has no id, and names no stream.
+/// A row that was created only to be locked has no id and names no stream.
 const STREAM: &str = "-- postgres: logged.stream
     SELECT stream_id FROM streams WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND stream_id IS NOT NULL";
 

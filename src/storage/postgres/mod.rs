@@ -1,4 +1,4 @@
-//! PostgreSQL: for many processes on one database. The heads of streams are the locks, and the clock is the database's.
+//! PostgreSQL, for many processes on one database. The heads of streams are the locks, and the clock is the database's.
 
 mod assembly;
 mod clock;
@@ -68,15 +68,16 @@ use crate::storage::{
 
 pub use self::settings::PostgresSettings;
 
-/// How long a connection is waited for.
+/// How long to wait for a connection of the pool.
 const ACQUIRE: Duration = Duration::from_secs(5);
-/// Connections beside the writers' own: what is rolled back comes back a moment later.
+/// Connections in addition to one per writer: a connection that is being rolled back returns to the pool a little
+/// later.
 const SPARE: u32 = 2;
 
 pub struct PostgresStore {
     writers: Desk,
-    /// For everything else: reads, upkeep, and the small changes of tenants and keys. Its connections are asked whether
-    /// they still work before they are used.
+    /// For everything else: reads, upkeep, and small changes of tenants and keys. A connection is tested before it is
+    /// used.
     rest: Desk,
     at_once: u32,
     clock: Option<Arc<dyn Clock>>,
@@ -90,7 +91,7 @@ impl std::fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens a database: judges the server, brings the schema up to date if that is wanted, and connects.
+    /// Opens a database: checks the server, migrates the schema if requested, and connects.
     pub async fn open(settings: PostgresSettings) -> Result<Self, StorageError> {
         let judge = Arc::new(Judge::new(&settings));
         let hosts = Arc::new(Hosts::new(settings.connect_options()?, Arc::clone(&judge)));
@@ -101,11 +102,11 @@ impl PostgresStore {
         let heartbeat = heartbeat::Heartbeat::new(Arc::clone(&hosts));
         let silence = heartbeat.listen();
         let at_once = settings.writers.max(1);
-        // Whether a connection still works shows when the transaction begins; asking before would cost a round trip.
+        // A broken connection is detected when the transaction begins; testing it before would cost a round trip.
         let of_writers = if settings.pooler { |options| options } else { session::with_rules };
         let writers = hosts.pool(at_once + SPARE).test_before_acquire(false);
         let writers = writers.connect_lazy_with(of_writers(hosts.options()));
-        // Better no start than a server that finds out with its first message that it cannot write.
+        // Fails now if the database cannot be written to, instead of at the first message.
         drop(writers.acquire().await.map_err(|error| judge.explain(error))?);
         let readers = hosts.pool(settings.readers).connect_lazy_with(hosts.options());
         hosts.lead(vec![(writers.clone(), of_writers), (readers.clone(), |options| options)]);
@@ -120,14 +121,14 @@ impl PostgresStore {
         Ok(Self { writers: desk(writers), rest: desk(readers), at_once, clock: settings.clock.clone(), heartbeat })
     }
 
-    /// Brings the schema up to date and does nothing else.
+    /// Migrates the schema and does nothing else.
     pub async fn bring_up_to_date(settings: &PostgresSettings) -> Result<(), StorageError> {
         let mut connection = primary(settings).await?;
         schema::bring_up_to_date(&mut connection, true).await?;
         connection.close().await.map_err(failed)
     }
 
-    /// Lets the database keep tenants apart by itself, as a second fence, or stops it. Needs the owner of the tables
+    /// Enables or disables row security, by which the database itself separates tenants. Needs the owner of the tables
     /// and the newest schema.
     pub async fn set_row_security(settings: &PostgresSettings, on: bool) -> Result<(), StorageError> {
         let mut connection = primary(settings).await?;
@@ -136,7 +137,7 @@ impl PostgresStore {
     }
 }
 
-/// A connection to the server of the address that takes writes.
+/// A connection to the primary among the servers of the address.
 async fn primary(settings: &PostgresSettings) -> Result<PgConnection, StorageError> {
     Hosts::new(settings.connect_options()?, Arc::new(Judge::new(settings))).primary().await
 }
@@ -144,7 +145,7 @@ async fn primary(settings: &PostgresSettings) -> Result<PgConnection, StorageErr
 #[async_trait]
 impl Store for PostgresStore {
     async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError> {
-        // Connections die with the server that they led to: as many as there are may have to be let go of.
+        // When a server fails, all its connections break: as many as the pool has may have to be discarded.
         let mut begun = self.writers.begin().await;
         for _ in 0..self.at_once + SPARE {
             if !matches!(&begun, Err(session::NotBegun { stale: true, .. })) {

@@ -10,7 +10,7 @@ use crate::storage::{PolicySet, PolicyVersion, StorageError};
 
 const TABLE: &str = "policy_versions";
 
-/// Lets whoever publishes second wait for the first, and count on from it. Servers that ask are not in the way.
+/// Makes a concurrent publisher wait and then take the next version. Servers that poll are not blocked.
 const IN_TURN: &str = "-- postgres: policies.in_turn
     LOCK TABLE policy_versions IN SHARE ROW EXCLUSIVE MODE";
 
@@ -69,7 +69,7 @@ pub(super) async fn set(desk: &Desk, version: u64) -> Result<Option<PolicySet>, 
         SELECT hash, packs, files FROM policy_versions WHERE version = $1";
     let query = sqlx::query(sql).bind(i64::try_from(version).unwrap_or(i64::MAX));
     let rows = desk.rows(EVERYBODY, query).await?;
-    // No version is ever taken back; read as "none", a lost row would put other packs in force.
+    // Versions are never deleted. If a lost row were read as "no set", other packs would be in force.
     let row = rows.first().ok_or_else(|| impossible(TABLE, &"a version is missing"))?;
     let column = |name: &str| row.try_get::<Option<String>, _>(name).map_err(failed);
     PolicySet::from_columns(column("hash")?, &text(row, "packs")?, column("files")?)

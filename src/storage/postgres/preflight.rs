@@ -1,4 +1,4 @@
-//! What is demanded of a server before anything is entrusted to it. Every refusal says what to do.
+//! Requirements for a server before data is written to it. Every refusal says what to do.
 
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row as _};
@@ -6,13 +6,13 @@ use sqlx::{PgConnection, Row as _};
 use super::rows::failed;
 use crate::storage::StorageError;
 
-/// The oldest version that works: 14.0.
+/// The oldest supported version: 14.0.
 const OLDEST: i64 = 140_000;
 /// In each major version the first that keeps `INSERT … ON CONFLICT` from reading rows that a policy hides
 /// (CVE-2026-120154).
 const MENDED: [(i64, i64); 5] = [(18, 7), (17, 12), (16, 16), (15, 20), (14, 25)];
 
-/// What a server says of itself that may change while it runs.
+/// Properties of a server that may change while it runs.
 macro_rules! standing {
     () => {
         "pg_is_in_recovery() AS replica, current_setting('fsync') AS fsync,
@@ -23,7 +23,7 @@ macro_rules! standing {
 }
 pub(super) use standing;
 
-/// The number of the timeline that a server writes, which each promotion raises; 0 on a replica, which writes none.
+/// The timeline that a server writes, which each promotion raises; 0 on a replica, which writes none.
 macro_rules! timeline {
     () => {
         "CASE WHEN pg_is_in_recovery() THEN 0::int8
@@ -38,19 +38,19 @@ const FACTS: &str = concat!(
     standing!()
 );
 
-/// What is demanded of a server beyond what is demanded of all.
+/// Optional requirements for a server.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Demands {
-    /// Whether one that may forget what it acknowledged is good enough.
+    /// Whether a server that may lose acknowledged commits is accepted.
     pub(super) unsafe_durability: bool,
     /// Whether its commits have to wait for a standby.
     pub(super) standby: bool,
 }
 
-/// Why nothing is entrusted to a server.
+/// Why a server is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// A word for it, for metrics.
+    /// A short name for metrics.
     pub(super) kind: &'static str,
     pub(super) advice: String,
 }
@@ -61,7 +61,7 @@ impl Refusal {
     }
 }
 
-/// What of a server may change while it runs: an administrator reloads its settings, or a pooler leads to another one.
+/// Properties that may change while a server runs: an administrator reloads its settings, or a pooler switches servers.
 #[derive(Debug, Clone)]
 pub(super) struct Standing {
     replica: bool,
@@ -84,12 +84,12 @@ impl Standing {
         })
     }
 
-    /// Whether a commit waits for a standby.
+    /// Whether commits wait for a standby.
     pub(super) fn is_synchronous(&self) -> bool {
         !self.standbys.is_empty() && !matches!(self.synchronous_commit.as_str(), "off" | "local")
     }
 
-    /// Why nothing is entrusted to it, if so.
+    /// Why the server is refused, if it is.
     pub(super) fn refusal(&self, demands: Demands) -> Option<Refusal> {
         if self.replica {
             return Some(Refusal::new(
@@ -112,7 +112,7 @@ impl Standing {
         Some(Refusal::new("durability", advice))
     }
 
-    /// The setting by which it may forget what it acknowledged.
+    /// The setting by which it may lose acknowledged commits.
     fn lax(&self) -> Option<&'static str> {
         if self.fsync != "on" {
             return Some("fsync is off");
@@ -130,7 +130,7 @@ impl Standing {
     }
 }
 
-/// What a server says about itself.
+/// A server's description of itself.
 #[derive(Debug, Clone)]
 pub(super) struct Facts {
     version: i64,
@@ -152,7 +152,7 @@ impl Facts {
         })
     }
 
-    /// Why nothing is entrusted to it, if so.
+    /// Why the server is refused, if it is.
     pub(super) fn refusal(&self, demands: Demands) -> Option<Refusal> {
         if self.version < OLDEST {
             let (major, minor) = self.number();
@@ -166,7 +166,7 @@ impl Facts {
         self.standing.refusal(demands)
     }
 
-    /// What would be better, if anything.
+    /// Recommended changes, if any.
     pub(super) fn advice(&self) -> Option<String> {
         let (major, minor) = self.number();
         let (_, mended) = MENDED.iter().find(|(of, _)| *of == major)?;

@@ -1,4 +1,4 @@
-//! Reads for lists and look-ups, on connections of their own.
+//! Reads for lists and lookups, on separate connections.
 
 use sqlx::AssertSqlSafe;
 use sqlx::postgres::PgRow;
@@ -28,8 +28,8 @@ enum Bound {
     Number(i64),
 }
 
-/// A statement whose conditions depend on what is asked. Conditions are fixed texts in which `?` stands for the next
-/// value; only values are bound.
+/// A statement with conditions that depend on the query. Conditions are fixed texts in which `?` is replaced by the
+/// next parameter; values are bound.
 struct Search {
     tenant: String,
     sql: String,
@@ -67,12 +67,12 @@ impl Search {
         }
     }
 
-    /// One row more than asked for, to know whether there is a next page.
+    /// Fetches one row more than asked for, to know whether there is a next page.
     async fn page(mut self, desk: &Desk, order: &'static str, limit: u32) -> Result<(Vec<PgRow>, bool), StorageError> {
         let limit = limit.clamp(1, MAX_PAGE);
         self.add(order, []);
         self.add(" LIMIT ?", [Bound::Number(i64::from(limit) + 1)]);
-        // Only fixed texts were put together; every value is bound.
+        // Only fixed texts were concatenated; every value is bound.
         let mut query = sqlx::query(AssertSqlSafe(self.sql));
         for value in self.values {
             query = match value {
@@ -219,7 +219,7 @@ pub(super) async fn facts(
     page(&rows, more, |row| body(row, "space_records"), position)
 }
 
-/// The columns of an entry with its payload, where that has not been erased.
+/// The columns of an entry with its payload, unless that is erased.
 macro_rules! select_entries {
     ($name:literal, $tenant:literal, $rest:literal) => {
         concat!(
@@ -268,8 +268,8 @@ pub(super) async fn entries(
         || query.context_id.is_some()
         || query.space_id.is_some()
         || query.fact_uid.is_some();
-    // What is about one thing is few entries, and sorted when found. The sum keeps the planner from going through the
-    // whole log in the order of time until it has met a page of them.
+    // A subject has few entries, which are sorted when they are found. The addition keeps the planner from scanning the
+    // whole log in the order of time until it has found a page of them.
     let order =
         if by_payload { " ORDER BY e.at + 0, e.stream_id, e.seq" } else { " ORDER BY e.at, e.stream_id, e.seq" };
     let (rows, more) = search.page(desk, order, query.limit).await?;
@@ -316,7 +316,7 @@ pub(super) async fn messages(
     rows.iter().map(|row| body(row, "messages")).collect()
 }
 
-/// One body by tenant and one more key.
+/// The body of a row, by tenant and one more key.
 pub(super) async fn one<T: serde::de::DeserializeOwned>(
     desk: &Desk,
     sql: &'static str,

@@ -1,4 +1,4 @@
-//! What is past its time.
+//! Finds records past their time.
 
 use async_trait::async_trait;
 use sqlx::Row as _;
@@ -16,7 +16,7 @@ const ANSWERS: &str = "-- postgres: retention.answers
     SELECT expires_at AS at, encode(claim_key, 'hex') AS id, coalesce(space_id, '') AS place, NULL::text AS actor_id
         FROM claims WHERE tenant_id = $1 AND expires_at <= $2 ORDER BY expires_at LIMIT $3 OFFSET $4";
 
-/// A row without a time of its own was written by an earlier version: it has an end.
+/// A row without a time was written by an earlier version, which stored the end instead.
 const MESSAGES: &str = concat!(
     "-- postgres: retention.messages
     SELECT CASE received_at WHEN 0 THEN keep_until ELSE received_at END AS at, encode(message_key, 'hex') AS id,
@@ -27,7 +27,7 @@ const MESSAGES: &str = concat!(
         ORDER BY received_at LIMIT $3 OFFSET $4"
 );
 
-/// What the disposal stream says stays.
+/// Payloads of the disposal stream are never erased.
 const PAYLOADS: &str = "-- postgres: retention.payloads
     SELECT at, CAST(seq AS TEXT) AS id, stream_id AS place, NULL::text AS actor_id FROM log_payloads
         WHERE tenant_id = $1 AND at <= $2 AND stream_id <> coalesce(
@@ -89,7 +89,7 @@ const WHOLE: &str = "-- postgres: retention.whole_contexts
     SELECT 'command', k.context_id, k.command_id FROM unnest($2::text[]) AS w (id)
         JOIN commands AS k ON k.tenant_id = $1 AND k.context_id = w.id";
 
-/// The entry that captured a frame is found among those about its context.
+/// The entry that captured a frame is found among the entries about its context.
 const CAPTURED: &str = concat!(
     "-- postgres: retention.captured
     SELECT f.context_frame_id, coalesce(c.open, false) AS is_open, p.stream_id AS stream_id, p.seq AS seq
@@ -125,7 +125,7 @@ impl AgedRecords for PostgresStore {
     async fn aged(&self, tenant_id: &TenantId, asked: &AgedQuery) -> Result<Vec<Aged>, StorageError> {
         let query = sqlx::query(statement(asked.kind)).bind(tenant_id.as_str()).bind(asked.cutoff.as_micros());
         let query = query.bind(i64::from(asked.limit)).bind(i64::try_from(asked.skip).unwrap_or(i64::MAX / 2));
-        // The one statement that needs the present names it.
+        // Only this statement has a parameter for the present.
         let query = if asked.kind == RecordKind::Message { query.bind(asked.now.as_micros()) } else { query };
         self.rest.rows(tenant_id.as_str(), query).await?.iter().map(aged).collect()
     }
@@ -161,7 +161,7 @@ impl AgedRecords for PostgresStore {
 }
 
 impl PostgresStore {
-    /// The rows of a statement that takes a tenant and a list of names.
+    /// The rows of a statement with a tenant and a list of ids.
     async fn named<'a>(
         &self,
         sql: &'static str,

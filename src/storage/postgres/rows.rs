@@ -12,7 +12,7 @@ use crate::evidence::entry::{EntryBody, Header, LogEntry, StreamHead};
 use crate::storage::record::speaks_for;
 use crate::storage::{ApiKey, StorageError, Tenant};
 
-/// A database error as callers can act on it. The text names the kind of failure and no data.
+/// Converts a database error. The text names the kind of failure and contains no data.
 #[expect(clippy::needless_pass_by_value, reason = "passed to map_err")]
 pub(super) fn failed(error: sqlx::Error) -> StorageError {
     let unavailable = |what: &str| StorageError::Unavailable(what.to_owned());
@@ -28,14 +28,14 @@ pub(super) fn failed(error: sqlx::Error) -> StorageError {
     }
 }
 
-/// What the database's own code for an error means to callers.
+/// The meaning of a database error code for callers.
 fn refused(code: &str) -> StorageError {
     match code {
-        // A lock was not free in time.
+        // A lock was not released in time.
         "55P03" => StorageError::Contended,
-        // Another process wrote that row first, or got what it waited for when a deadlock was broken.
+        // Another process wrote that row first, or won a deadlock.
         "23505" | "40001" | "40P01" => StorageError::Conflict,
-        // A broken constraint is a bug or a foreign hand, and no repetition mends it.
+        // A violated constraint is a bug or a tampered database; repeating the call does not help.
         code if code.starts_with("23") => {
             StorageError::Inconsistent { table: "unknown", what: "a constraint of the schema was broken".to_owned() }
         }
@@ -53,7 +53,7 @@ fn refused(code: &str) -> StorageError {
     }
 }
 
-/// A value that this program never writes.
+/// The error for a value that this program never writes.
 pub(super) fn impossible(table: &'static str, what: &dyn std::fmt::Display) -> StorageError {
     StorageError::Inconsistent { table, what: what.to_string() }
 }
@@ -61,7 +61,7 @@ pub(super) fn impossible(table: &'static str, what: &dyn std::fmt::Display) -> S
 /// The JSON body of a row.
 pub(super) fn body<T: DeserializeOwned>(row: &PgRow, table: &'static str) -> Result<T, StorageError> {
     let text: &str = row.try_get("body").map_err(failed)?;
-    // serde's own text may quote the value, so only its place is kept.
+    // serde's own message may quote the value, so only its position is kept.
     serde_json::from_str(text)
         .map_err(|error| impossible(table, &format!("its body ends at column {}", error.column())))
 }
@@ -98,7 +98,7 @@ pub(super) fn tenant_id(row: &PgRow) -> Result<TenantId, StorageError> {
     TenantId::new(text(row, "tenant_id")?).map_err(|error| impossible("tenants", &error))
 }
 
-/// The name of a stream, with columns as the load statement names them.
+/// The name of a stream, from the columns of the load statement.
 pub(super) fn stream_key(row: &PgRow) -> Result<StreamKey, StorageError> {
     let (kind, key): (&str, String) = (row.try_get("a").map_err(failed)?, text(row, "b")?);
     match kind {
@@ -117,7 +117,7 @@ pub(super) fn head(row: &PgRow) -> Result<StreamHead, StorageError> {
     Ok(StreamHead { stream_id, seq: count(row, "seq")?, hash: digest(row, "h")?, at: optional_time(row, "last_at")? })
 }
 
-/// A log entry with its payload, where that has not been erased.
+/// A log entry with its payload, unless that is erased.
 pub(super) fn entry(row: &PgRow) -> Result<LogEntry, StorageError> {
     let wrong = |what: &'static str| impossible("log_entries", &what);
     let header = Header {

@@ -1,4 +1,4 @@
-//! The schema's version: brought up to this program's if that is wanted, and never taken back.
+//! Migrates the schema to this program's version if requested, and never back.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use super::json::step_text;
 use super::rows::failed;
 use crate::storage::StorageError;
 
-/// The driver's table of steps that were taken; its own tools read it as well.
+/// The driver's table of applied migrations, which its own tools read as well.
 const TABLE: &str = "_sqlx_migrations";
 
-/// One process takes the steps, the others wait and find them taken. The lock ends with the transaction, so that it
-/// holds through a pooler; the driver's own lock belongs to a session. Steps see every tenant's rows.
+/// One process applies the migrations; the others wait and find them applied. The lock belongs to the transaction, so
+/// that it works through a pooler; the driver's own lock belongs to a session. Migrations see every tenant's rows.
 const BEGIN: &str = "-- postgres: schema.begin
     BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SELECT pg_advisory_xact_lock(7163383041), set_config('cscp.tenant', '*', true)";
@@ -31,16 +31,15 @@ const TAKEN: &str = "-- postgres: schema.taken
     INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
     VALUES ($1, $2, TRUE, $3, 0)";
 
-/// Compares the schema with what this program needs and takes the steps that are missing, if it may. Steps that it
-/// does not know are no reason to stop, unless one of them took away what it needs. Where nothing is missing nothing
-/// is locked.
+/// Applies the missing migrations if `may` allows it. Unknown newer migrations are accepted, unless one of them removed
+/// something that this program needs. If nothing is missing, nothing is locked.
 pub(super) async fn bring_up_to_date(connection: &mut PgConnection, may: bool) -> Result<(), StorageError> {
     let known = sqlx::migrate!("migrations/postgres");
     if missing(connection, &known).await?.is_empty() {
         return Ok(());
     }
     if !may {
-        let what = "steps are missing: run `cscp migrate`, on a connection of its own where a pooler stands between";
+        let what = "migrations are missing: run `cscp migrate`, with a direct connection if there is a pooler";
         return Err(StorageError::Schema(what.to_owned()));
     }
     sqlx::raw_sql(BEGIN).execute(&mut *connection).await.map_err(failed)?;
@@ -57,13 +56,13 @@ async fn take(connection: &mut PgConnection, step: &Migration) -> Result<(), Sto
         let why = code.map_or_else(|| failed(error).to_string(), |code| format!("PostgreSQL error {code}"));
         StorageError::Schema(format!("step {} ({}) failed: {why}", step.version, step.description))
     };
-    // Only fixed texts were put together.
+    // Only fixed texts were concatenated.
     sqlx::raw_sql(AssertSqlSafe(step_text(step.sql.as_str()))).execute(&mut *connection).await.map_err(refused)?;
     let query = sqlx::query(TAKEN).bind(step.version).bind(step.description.as_ref()).bind(step.checksum.as_ref());
     query.persistent(false).execute(connection).await.map(drop).map_err(refused)
 }
 
-/// The steps that were not taken yet; an error if the schema is not one that this program can work with.
+/// The missing migrations; an error if this program cannot work with the schema.
 async fn missing(connection: &mut PgConnection, known: &Migrator) -> Result<Vec<Migration>, StorageError> {
     let there = sqlx::raw_sql(IS_THERE).fetch_one(&mut *connection).await.map_err(failed)?;
     let newest = known.iter().map(|step| step.version).max().unwrap_or(0);
@@ -81,7 +80,7 @@ async fn missing(connection: &mut PgConnection, known: &Migrator) -> Result<Vec<
         for row in sqlx::raw_sql(APPLIED).fetch_all(connection).await.map_err(failed)? {
             let version: i64 = row.try_get("version").map_err(failed)?;
             if !row.try_get::<bool, _>("success").map_err(failed)? {
-                return Err(StorageError::Schema(format!("step {version} was not completed by whoever took it")));
+                return Err(StorageError::Schema(format!("migration {version} was started and not completed")));
             }
             applied.insert(version, row.try_get("checksum").map_err(failed)?);
         }

@@ -1,4 +1,4 @@
-//! A connection at work: every statement has an end, and a connection in an unknown state is not used again.
+//! A connection in use: every statement has a time limit, and a connection in an unknown state is closed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::storage::StorageError;
 /// A statement with its values.
 pub(super) type Query<'q> = SqlxQuery<'q, Postgres, PgArguments>;
 
-/// How long an answer is waited for: longer than the server itself allows a statement. That the whole database has gone
-/// silent shows earlier, see [`super::heartbeat`].
+/// The time limit for an answer: longer than the server allows a statement. A silent database is detected earlier, see
+/// [`super::heartbeat`].
 const ANSWER: Duration = Duration::from_secs(15);
 /// How long a rollback may take before the connection is closed instead.
 const ROLLBACK: Duration = Duration::from_secs(2);
 
-/// What holds for every transaction that writes. A lock that is not free soon is not waited for; what a dead process
-/// holds comes free by itself. The rest keeps plans the same for small and large tables: look-ups by key, planned once.
+/// Settings of every writing transaction. It waits only briefly for a lock; locks of a failed process are released by
+/// the server. The others make plans independent of table size: lookups by key, planned once.
 const RULES: [(&str, &str); 8] = [
     ("lock_timeout", "300ms"),
     ("statement_timeout", "10s"),
@@ -38,27 +38,27 @@ const RULES: [(&str, &str); 8] = [
     ("enable_mergejoin", "off"),
     ("jit", "off"),
 ];
-/// Statements that a connection keeps prepared.
+/// The number of statements that a connection keeps prepared.
 const STATEMENTS: usize = 256;
-/// Begins a transaction that writes, on a connection that has the rules from its start.
+/// Begins a writing transaction on a connection that has the settings from its start.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
-/// A connection of the write path: it has the rules from its start, so that no transaction pays for them. A pooler lends
-/// its connections to others, so there each transaction brings its own rules along.
+/// Sets the settings when a connection starts, so that no transaction pays for them. A pooler shares its connections,
+/// so there each transaction sets them itself.
 pub(super) fn with_rules(options: PgConnectOptions) -> PgConnectOptions {
-    // Statements differ by what a batch has rows for: all that occur stay prepared.
+    // Statements differ by the tables that a batch has rows for; the cache holds all that occur.
     options.options(RULES).statement_cache_capacity(STATEMENTS)
 }
 
-/// Begins a transaction behind a pooler: all of it is one round trip, and all of it ends with the transaction.
+/// Begins a transaction behind a pooler: one round trip, with settings that end with the transaction.
 fn begin_with_rules() -> String {
     let rules = RULES.map(|(name, value)| format!("; SET LOCAL {name} = '{value}'"));
     format!("{BEGIN}{}", rules.concat())
 }
 
-/// Lets a lone operation wait longer for its locks.
+/// Lets an operation that is committed alone wait longer for its locks.
 pub(super) const WAIT: &str = "SET LOCAL lock_timeout = '1s'";
-/// Begins a transaction that changes a row or two of the house's own.
+/// Begins a transaction that changes a few rows outside the write path.
 const BEGIN_SMALL: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SET LOCAL lock_timeout = '2s';
     SET LOCAL statement_timeout = '10s';
@@ -67,7 +67,7 @@ const BEGIN_SMALL: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY;
     SET LOCAL statement_timeout = '10s'";
 
-/// The name of whoever may see every tenant, where rows are fenced.
+/// The tenant name that shows all tenants' rows under row security.
 pub(super) const EVERYBODY: &str = "*";
 
 /// A connection out of a pool.
@@ -75,7 +75,7 @@ pub(super) struct Session {
     connection: Option<PoolConnection<Postgres>>,
     /// Ends every wait when the database is lost.
     silence: Silence,
-    /// Whether statements keep their names on the connection, to be planned once.
+    /// Whether statements are named on the connection, so that they are planned once.
     named: bool,
     /// Whether a transaction is open.
     open: bool,
@@ -84,12 +84,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Has the connection closed when this is over: what it leads to is not to be used.
+    /// Closes the connection after use, because its server must not be used.
     pub(super) fn give_up(&mut self) {
         self.cut = true;
     }
 
-    /// The rows that a statement returns.
+    /// The rows of a statement.
     pub(super) async fn rows(&mut self, query: Query<'_>) -> Result<Vec<PgRow>, StorageError> {
         let query = query.persistent(self.named);
         let silence = self.silence.clone();
@@ -97,7 +97,7 @@ impl Session {
         self.settle(answer)
     }
 
-    /// The one row that a statement returns.
+    /// The single row of a statement.
     pub(super) async fn one(&mut self, query: Query<'_>) -> Result<PgRow, StorageError> {
         let query = query.persistent(self.named);
         let silence = self.silence.clone();
@@ -105,7 +105,7 @@ impl Session {
         self.settle(answer)
     }
 
-    /// How many rows a statement changed.
+    /// The number of rows that a statement changed.
     pub(super) async fn count(&mut self, query: Query<'_>) -> Result<u64, StorageError> {
         let query = query.persistent(self.named);
         let silence = self.silence.clone();
@@ -113,7 +113,7 @@ impl Session {
         self.settle(answer).map(|done| done.rows_affected())
     }
 
-    /// Statements without values, in one round trip.
+    /// Runs statements without parameters, in one round trip.
     async fn simple(&mut self, sql: impl Into<Cow<'static, str>>) -> Result<(), StorageError> {
         let sql = AssertSqlSafe(sql.into().into_owned());
         let silence = self.silence.clone();
@@ -121,7 +121,7 @@ impl Session {
         self.settle(answer).map(drop)
     }
 
-    /// A setting for the rest of the transaction.
+    /// Changes a setting for the rest of the transaction.
     pub(super) async fn set(&mut self, sql: &'static str) -> Result<(), StorageError> {
         self.simple(sql).await
     }
@@ -137,13 +137,13 @@ impl Session {
         Ok(())
     }
 
-    /// Shows the rows of one tenant, or of everybody, for the rest of the transaction, where rows are fenced.
+    /// Under row security, shows the rows of one tenant, or of all, for the rest of the transaction.
     pub(super) async fn enter(&mut self, tenant: &str) -> Result<(), StorageError> {
         let sql = "-- postgres: session.enter\nSELECT set_config('cscp.tenant', $1, true)";
         self.rows(sqlx::query(sql).bind(tenant)).await.map(drop)
     }
 
-    /// The connection, from now on with an answer outstanding.
+    /// The connection, marked as having an answer outstanding.
     fn ask(&mut self) -> Result<&mut PoolConnection<Postgres>, StorageError> {
         self.cut = true;
         self.connection.as_mut().ok_or_else(|| StorageError::Unavailable("the connection was given back".to_owned()))
@@ -158,15 +158,14 @@ impl Session {
     }
 }
 
-/// After a complaint of the database the connection is as good as before, unless it was the server's last word on it:
-/// it shuts down (57P…), or a transaction was idle for too long (25P03).
+/// Whether the connection is unusable after an error. After most database errors it can be used again, except when the
+/// server shuts down (57P…) or a transaction was idle for too long (25P03).
 fn ends_the_connection(error: &sqlx::Error) -> bool {
     let Some(complaint) = error.as_database_error() else { return true };
     complaint.code().is_some_and(|code| code.starts_with("57P") || code == "25P03")
 }
 
-/// What was begun and not committed is rolled back; where that is not certain, the connection is closed, and the
-/// database rolls back.
+/// Rolls back an open transaction. If the connection's state is uncertain, it is closed, and the database rolls back.
 impl Drop for Session {
     fn drop(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
@@ -183,37 +182,37 @@ impl Drop for Session {
     }
 }
 
-/// Why no transaction was begun.
+/// Why no transaction could be begun.
 pub(super) struct NotBegun {
     pub(super) error: StorageError,
-    /// Whether it was for a connection that no longer works, so that the next one may do.
+    /// Whether the connection was broken, so that another one may work.
     pub(super) stale: bool,
 }
 
-/// Connections for statements that stand alone.
+/// Connections for single statements.
 #[derive(Clone)]
 pub(super) struct Desk {
     pub(super) pool: PgPool,
-    /// Where the pool's connections lead.
+    /// The servers that the pool connects to.
     pub(super) hosts: Arc<Hosts>,
     pub(super) judge: Arc<Judge>,
     pub(super) named: bool,
-    /// Whether the database keeps tenants apart by itself and has to be told for whom it is asked.
+    /// Whether row security is on, so that each transaction has to name its tenant.
     pub(super) fenced: bool,
-    /// Tells when the database is lost.
+    /// Notifies when the database is lost.
     pub(super) silence: Silence,
 }
 
 impl Desk {
-    /// Whether a statement needs a transaction around it: without names, the driver sends it in two parts, which a
-    /// pooler may give to two connections; and a tenant is named for a transaction only.
+    /// Whether a statement needs an explicit transaction: without a name, the driver sends it in two parts, which a
+    /// pooler may give to two connections; and row security sets the tenant per transaction.
     fn wrapped(&self) -> bool {
         self.fenced || !self.named
     }
 
     async fn open(&self) -> Result<Session, StorageError> {
         let silence = self.silence.clone();
-        // A large future, which each of the waits around it would hold twice.
+        // A large future, boxed because each of the waits around it would store it.
         let acquiring = Box::pin(self.pool.acquire());
         let reached = silence.clone().or(self.hosts.reaching(acquiring)).await?;
         let connection = reached.map_err(|error| self.judge.explain(error))?;
@@ -245,7 +244,7 @@ impl Desk {
         }
     }
 
-    /// The rows that a reading statement returns, asked in the name of a tenant or of [`EVERYBODY`].
+    /// The rows of a reading statement, on behalf of a tenant or of [`EVERYBODY`].
     pub(super) async fn rows(&self, tenant: &str, query: Query<'_>) -> Result<Vec<PgRow>, StorageError> {
         let mut session = self.start(tenant, BEGIN_READ).await?;
         let rows = session.rows(query).await?;
@@ -253,7 +252,7 @@ impl Desk {
         Ok(rows)
     }
 
-    /// How many rows a statement changed.
+    /// The number of rows that a statement changed.
     pub(super) async fn change(&self, tenant: &str, query: Query<'_>) -> Result<u64, StorageError> {
         let mut session = self.start(tenant, BEGIN_SMALL).await?;
         let count = session.count(query).await?;
@@ -261,7 +260,7 @@ impl Desk {
         Ok(count)
     }
 
-    /// A transaction for a few statements of the house's own.
+    /// A transaction for a few statements outside the write path.
     pub(super) async fn small_transaction(&self) -> Result<Session, StorageError> {
         let mut session = self.open().await?;
         session.begin(BEGIN_SMALL).await?;

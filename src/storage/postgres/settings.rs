@@ -1,4 +1,4 @@
-//! How to reach a PostgreSQL database, and what may be expected of it.
+//! How to connect to a PostgreSQL database, and what to require of it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,8 +10,8 @@ use sqlx::postgres::PgConnectOptions;
 use crate::domain::time::Clock;
 use crate::storage::{StorageError, Timelines};
 
-/// What an address may say beside user, host, port and database. Anything else is refused: the driver would write it
-/// into the log together with its value, and start-up options do not survive a pooler.
+/// The parameters allowed in an address. Others are refused: the driver would log them with their values, and start-up
+/// options do not survive a pooler.
 const PARAMETERS: [&str; 11] = [
     "sslmode",
     "sslrootcert",
@@ -26,38 +26,38 @@ const PARAMETERS: [&str; 11] = [
     "application_name",
 ];
 
-/// The most hosts in one address: all of them are asked at once.
+/// The most hosts in one address, because all of them are asked at once.
 const MAX_HOSTS: usize = 8;
 
-/// How the database is reached and used.
+/// Settings of the connection to a database.
 #[derive(Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct PostgresSettings {
-    /// Its address, `postgres://user:password@host:port/database?sslmode=…`. Never shown. Several hosts, separated by
-    /// commas, are servers of one system, of which one is the primary.
+    /// The address, `postgres://user:password@host:port/database?sslmode=…`. Never shown. Several hosts, separated by
+    /// commas, are servers of one system with one primary.
     pub url: String,
-    /// How many batches may be written at once.
+    /// The number of batches written in parallel.
     pub writers: u32,
-    /// How many reads may go on at once.
+    /// The number of reads in parallel.
     pub readers: u32,
-    /// Whether a pooler in transaction mode stands between: nothing may then outlive a transaction on a connection.
+    /// Whether a pooler in transaction mode is in between: then nothing may outlive a transaction on a connection.
     pub pooler: bool,
-    /// Whether a database that may forget what it acknowledged is good enough, as it is for tests.
+    /// Whether a database is accepted that may lose acknowledged commits. For tests.
     pub unsafe_durability: bool,
-    /// Whether only a server is good enough whose commits wait for a standby.
+    /// Whether only servers are accepted whose commits wait for a standby.
     pub require_standby: bool,
-    /// What was seen of servers before; none if that is forgotten with the process.
+    /// Where the timelines seen of servers are stored; if none, they are forgotten when the process ends.
     pub timelines: Option<Arc<dyn Timelines>>,
-    /// Whether the database itself keeps tenants apart, see [`super::PostgresStore::set_row_security`].
+    /// Whether row security is used, see [`super::PostgresStore::set_row_security`].
     pub row_security: bool,
-    /// Whether a schema that is behind is brought up to date when the database is opened.
+    /// Whether an outdated schema is migrated when the database is opened.
     pub migrate: bool,
-    /// A clock in place of the database's, for tests.
+    /// A clock instead of the database's, for tests.
     pub clock: Option<Arc<dyn Clock>>,
 }
 
 impl PostgresSettings {
-    /// Settings that fit most: two writers, eight readers, no pooler.
+    /// Default settings: two writers, eight readers, no pooler.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl PostgresSettings {
         }
     }
 
-    /// What the driver needs to connect to each host. An error repeats nothing of the address: it may hold a password.
+    /// The driver's options for each host. An error contains nothing of the address, which may have a password.
     pub(super) fn connect_options(&self) -> Result<Vec<PgConnectOptions>, StorageError> {
         let refused = |what: &str| StorageError::Unavailable(format!("the address of the database {what}"));
         let (_, parameters) = self.url.split_once('?').unwrap_or((&self.url, ""));
@@ -98,7 +98,7 @@ impl PostgresSettings {
     }
 }
 
-/// The same address with each of its hosts alone: the driver takes one.
+/// One address for each host, because the driver takes one host only.
 fn one_for_each_host(url: &str) -> Vec<String> {
     let Some((scheme, rest)) = url.split_once("://") else { return vec![url.to_owned()] };
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));

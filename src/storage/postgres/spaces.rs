@@ -11,8 +11,8 @@ use crate::domain::id::{SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
 
-/// What stands in some spaces, and all of some. Each space is looked up by itself: whatever the planner believes of the
-/// table, it reads no rows of other spaces.
+/// The current rows of some spaces, and all rows of others. Each space is looked up separately: whatever the planner
+/// estimates, it reads no rows of other spaces.
 const LOAD: &str = "
     -- postgres: spaces.load
     SELECT r.tenant_id, r.space_id, r.kind, r.body FROM unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
@@ -23,8 +23,8 @@ const LOAD: &str = "
         CROSS JOIN LATERAL (SELECT * FROM space_records AS r
             WHERE r.tenant_id = w.tenant_id AND r.space_id = w.space_id AND r.kind <> 'pack' OFFSET 0) AS r";
 
-/// The same, and in some spaces the facts that are named: by uid; by label or key the newest that no longer stands, with
-/// those that came in its place. What stands is there already.
+/// The same, with facts that are named: by uid, or by label or key the newest invalid one with the facts that replaced
+/// it. Valid facts are loaded anyway.
 const LOAD_NAMED: &str = r#"
     -- postgres: spaces.load_named
     WITH RECURSIVE names (tenant_id, space_id, name) AS (
@@ -65,7 +65,7 @@ const LOAD_NAMED: &str = r#"
         JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'"#;
 
 pub(super) const ERASE: [&str; 4] = [
-    // Packs of other spaces that took this one in.
+    // Packs of other spaces that contain facts of this one.
     concat!(
         "-- postgres: spaces.erase_packs
     DELETE FROM space_records AS p USING unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
@@ -99,7 +99,7 @@ pub(super) const ERASE: [&str; 4] = [
         WHERE p.tenant_id = w.tenant_id AND p.space_id = w.space_id",
 ];
 
-/// What a deleted fact leaves behind: what the log says of it, packs that name it, answers that hold it.
+/// Deletes what else contains a deleted fact: log payloads, packs and stored answers.
 const FORGET: [&str; 3] = [
     "-- postgres: spaces.forget_facts
     DELETE FROM log_payloads AS p USING unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, space_id, fact_uid)
@@ -119,7 +119,7 @@ const FORGET: [&str; 3] = [
     ),
 ];
 
-/// Which entries tell of facts or readings.
+/// The entries about these facts or readings.
 pub(super) const TOLD_OF: &str = "-- postgres: spaces.told_of
     SELECT stream_id, seq FROM log_payloads WHERE tenant_id = $1 AND fact_uid = ANY($2) ORDER BY stream_id, seq";
 
@@ -160,7 +160,7 @@ columns!(Records {
     body: String,
 });
 
-/// The statement that loads what is wanted.
+/// The statement that loads the wanted rows.
 pub(super) fn query(wants: &[SpaceWant]) -> Query<'_> {
     let (mut live, mut whole, mut names) = (Places::default(), Places::default(), Names::default());
     for want in wants {
@@ -178,20 +178,20 @@ pub(super) fn query(wants: &[SpaceWant]) -> Query<'_> {
     names.bind(whole.bind(live.bind(sqlx::query(LOAD_NAMED))))
 }
 
-/// Reads a row that the statement returned.
+/// Reads a row of the statement.
 pub(super) fn row(row: &PgRow) -> Result<(TenantId, SpaceId, SpaceRow), StorageError> {
     let space_id = SpaceId::new(text(row, "space_id")?).map_err(|error| impossible("space_records", &error))?;
     let kind: &str = row.try_get("kind").map_err(failed)?;
     let kind = SpaceRowKind::parse(kind).ok_or_else(|| impossible("space_records", &"an unknown kind"))?;
     let body: &str = row.try_get("body").map_err(failed)?;
-    // serde's own text may quote the value, so only its place is kept.
+    // serde's own message may quote the value, so only its position is kept.
     let read = SpaceRow::read(kind, body);
     let read =
         read.map_err(|error| impossible("space_records", &format!("its body ends at column {}", error.column())));
     Ok((tenant_id(row)?, space_id, read?))
 }
 
-/// Writes what a batch changed in fact spaces; what goes, goes first.
+/// Writes the changes of a batch in fact spaces; deletions come first.
 pub(super) async fn write(session: &mut Session, writes: &Writes) -> Result<(), StorageError> {
     for sql in ERASE {
         let mut erased = Places::default();

@@ -16,7 +16,7 @@ use crate::storage::{ErasureRow, Found, Held, HoldRow, Kept, Place, Searched, St
 
 const HOLDS_ONE: &str = "EXISTS (SELECT 1 FROM unnest($6::text[]) AS n (needle) WHERE strpos({text}, n.needle) > 0)";
 
-/// The statement that searches a table; only fixed texts are put together.
+/// The statement that searches a table; only fixed texts are concatenated.
 fn searching(table: Table, began: bool) -> String {
     let sql = Terms::of(table).statement(began, HOLDS_ONE);
     let sql = sql
@@ -57,7 +57,7 @@ const NO_KEYS: &str = "-- postgres: subject.no_keys_of
         revoked_at = coalesce(revoked_at, $3)
         WHERE tenant_id = $1 AND (principal_id = ANY ($2::text[]) OR viewer_id = ANY ($2::text[]))";
 
-/// Writes a row that an erasure or a hold leaves.
+/// Writes a row of an erasure or a hold.
 pub(super) async fn keep(session: &mut Session, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
     let tenant = tenant_id.as_str();
     let query = match kept {

@@ -1,16 +1,15 @@
-//! The statement that writes a batch, part by part, and the arrays that it takes its rows from.
+//! The statement that writes a batch, part by part, and the arrays with its rows.
 
 use super::columns::columns;
 
-/// How many parts the statement has.
+/// The number of parts of the statement.
 pub(super) const PART_COUNT: usize = 15;
 
-/// All tables that a turn changes, each with its part of the statement. The parts run side by side on one snapshot, and
-/// no part depends on another. A part that ends with `RETURNING 1` has to reach as many rows as it was given: heads and
-/// rows that change are there and held since the load, and rows that are new must not be there. What must be unique
-/// beyond one stream is claimed that way and never written over. Ended contexts come first in their arrays, so that a
-/// new one never meets the one it follows in the unique index. A claim that has not served its time belongs to somebody
-/// else.
+/// All tables that an operation changes, each with its part of the statement. The parts run on one snapshot, and none
+/// depends on another. A part that ends with `RETURNING 1` must affect as many rows as it gets: heads and changed rows
+/// exist and are locked since the load, and new rows must not exist. What has to be unique across streams is claimed
+/// this way and never overwritten. Ended contexts come first in their arrays, so that a new one does not collide in the
+/// unique index with the one it replaces. An unexpired claim is never overwritten: another process answered that key.
 pub(super) const PARTS: [(&str, &str); PART_COUNT] = [
     (
         "heads AS",
@@ -134,7 +133,7 @@ pub(super) const PARTS: [(&str, &str); PART_COUNT] = [
             WHERE claims.expires_at <= $82
         RETURNING 1",
     ),
-    // What is new waits for its place in the tree.
+    // New entries wait for a leaf in the tree.
     (
         "outbox_filled AS",
         "

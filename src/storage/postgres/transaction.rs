@@ -17,16 +17,16 @@ use crate::storage::{
     Want, Writes,
 };
 
-/// A transaction that holds the heads that it has locked.
+/// A transaction with the heads that it has locked.
 pub(super) struct PostgresTransaction {
     session: Session,
-    /// Whether the database has to be told whose rows these are.
+    /// Whether row security is on.
     fenced: bool,
-    /// Whose it was told last.
+    /// The tenant that was named last.
     entered: Option<TenantId>,
     clock: Option<Arc<dyn Clock>>,
     judge: Arc<Judge>,
-    /// The present, once it was asked for.
+    /// The present, once it was read.
     now: Option<Timestamp>,
 }
 
@@ -80,7 +80,8 @@ impl Transaction for PostgresTransaction {
         let sql = "-- postgres: has_entry
             SELECT 1 FROM log_entries WHERE tenant_id = $1 AND artifact_id = $2";
         let rows = self.session.rows(sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str())).await?;
-        // Whoever asks acknowledges what is there: a former primary that came back with it must not say so.
+        // The caller may acknowledge the entry, and a former primary that also has it must not: reading the clock
+        // checks the server.
         self.now().await?;
         Ok(!rows.is_empty())
     }

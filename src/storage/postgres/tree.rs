@@ -36,7 +36,7 @@ const BEGIN_TREE: &str = "-- postgres: tree.begin
     INSERT INTO log_trees (tenant_id, size, root, signed) SELECT $1, $3, $4, 0 WHERE $2 = 0::int8
     ON CONFLICT (tenant_id) DO NOTHING";
 
-/// Whoever comes second waits for the first here, and then finds another size.
+/// A concurrent step waits here for the first one, and then finds another size.
 const MOVE_TREE: &str = "-- postgres: tree.move
     UPDATE log_trees SET size = $3, root = $4 WHERE tenant_id = $1 AND size = $2 AND $2 > 0::int8";
 
@@ -56,7 +56,7 @@ const NO_LONGER_WAITING: &str = "-- postgres: tree.no_longer_waiting
 const LEAF: &str = "-- postgres: tree.leaf
     SELECT leaf FROM log_leaves WHERE tenant_id = $1 AND stream_id = $2 AND seq = $3";
 
-/// One statement sees one moment.
+/// One statement, so that all of it sees the same snapshot.
 const PLACED: &str = "-- postgres: tree.placed
     SELECT (SELECT count(*) FROM log_entries WHERE tenant_id = $1) AS entries,
            coalesce((SELECT size FROM log_trees WHERE tenant_id = $1), 0) AS leaves,
@@ -71,12 +71,12 @@ const KEEP: &str = "-- postgres: tree.keep_checkpoint
 const CHECKPOINT: &str = "-- postgres: tree.checkpoint
     SELECT size, at, note FROM log_checkpoints WHERE tenant_id = $1 ORDER BY size DESC LIMIT 1";
 
-/// No tree comes near the end of what fits.
+/// No tree grows beyond the range of `i64`.
 pub(super) fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A size or a place; the schema keeps them from being negative.
+/// A size or an index; the schema forbids negative numbers.
 pub(super) fn size(row: &PgRow, column: &str) -> Result<u64, StorageError> {
     let number: i64 = row.try_get(column).map_err(failed)?;
     u64::try_from(number).map_err(|error| impossible("log_trees", &error))

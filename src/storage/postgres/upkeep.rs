@@ -1,4 +1,4 @@
-//! Upkeep across tenants: what is due, and who of many processes does it.
+//! Upkeep across tenants: what is due, and leases.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::storage::LEASES_AHEAD;
 use crate::storage::StorageError;
 use crate::storage::subject::ERASURE_KEY_MICROS;
 
-/// Conversations in which something is due.
+/// Conversations with something due.
 pub(super) async fn due(
     desk: &Desk,
     now: Timestamp,
@@ -38,8 +38,8 @@ pub(super) async fn due(
     rows.iter().map(read).collect()
 }
 
-/// Moves on contexts whose time was extended since the sweeper was told when to look. What another process holds at
-/// this moment is left for the next time.
+/// Corrects the sweeper's index for contexts whose time was extended. Rows that another process has locked are left for
+/// the next time.
 pub(super) async fn postpone(desk: &Desk, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
     let sql = "-- postgres: upkeep.postpone
         UPDATE contexts AS c SET sweep_after = c.expires_at FROM (
@@ -51,7 +51,7 @@ pub(super) async fn postpone(desk: &Desk, now: Timestamp, limit: u32) -> Result<
     desk.change(EVERYBODY, sqlx::query(sql).bind(now.as_micros()).bind(i64::from(limit))).await
 }
 
-/// Forgets by which keys erasures were asked for that ended long enough ago.
+/// Deletes the request keys of erasures that ended long enough ago.
 pub(super) async fn forget_erasure_keys(desk: &Desk, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
     let sql = "-- postgres: upkeep.forget_erasure_keys
         UPDATE erasures SET request = NULL WHERE (tenant_id, erasure_id) IN
@@ -61,8 +61,8 @@ pub(super) async fn forget_erasure_keys(desk: &Desk, now: Timestamp, limit: u32)
     desk.change(EVERYBODY, sqlx::query(sql).bind(ended).bind(i64::from(limit))).await
 }
 
-/// Takes or renews a lease. One that ends later than any could that was taken until now was taken by a clock that was ahead:
-/// its holder does not keep it.
+/// Takes or renews a lease. If its end is later than any current lease can have, it was taken by a clock that was
+/// ahead, and its holder loses it.
 pub(super) async fn take_lease(
     desk: &Desk,
     clock: Option<&Arc<dyn Clock>>,
@@ -70,7 +70,8 @@ pub(super) async fn take_lease(
     holder: &str,
     seconds: u32,
 ) -> Result<bool, StorageError> {
-    // The clock is read before the row may have to be waited for: an old time takes less and for shorter.
+    // The clock is read before a possible wait for the row: an older time makes the lease end earlier and takes fewer
+    // leases from others.
     let sql = "-- postgres: upkeep.take_lease
         INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3)
         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
@@ -85,7 +86,7 @@ pub(super) async fn take_lease(
     Ok(taken == 1)
 }
 
-/// Gives a lease back, if it is still held.
+/// Releases a lease, if it is still held.
 pub(super) async fn release_lease(desk: &Desk, name: &str, holder: &str) -> Result<(), StorageError> {
     let sql = "-- postgres: upkeep.release_lease
         DELETE FROM leases WHERE name = $1 AND holder = $2";

@@ -1,4 +1,4 @@
-//! Writing, set by set, in one statement: whatever the batch's size, the database is asked once.
+//! Writes a batch in one statement: whatever the batch's size, there is one round trip.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::domain::time::Timestamp;
 use crate::evidence::entry::Appended;
 use crate::storage::{Filed, Row, StorageError, StoredClaim, Writes};
 
-/// The rows of a batch, table by table.
+/// The rows of a batch, by table.
 #[derive(Default)]
 struct Batch<'a> {
     heads: Heads<'a>,
@@ -46,14 +46,14 @@ struct Batch<'a> {
     principals: Vec<(&'a TenantId, &'a Principal)>,
 }
 
-/// Writes a batch. Nothing is written when one statement fails: the transaction is dropped.
+/// Writes a batch. If one statement fails, the transaction is dropped and nothing is written.
 pub(super) async fn write(session: &mut Session, writes: &Writes, now: Timestamp) -> Result<(), StorageError> {
     let batch = Batch::new(writes);
     let numbers = batch.numbers();
     let principals = batch.principals.clone();
     if let Some(sql) = batch.statement() {
         let row = session.one(batch.query(sql, now)).await?;
-        // What stands in the place of a name may be taken; nothing else is written together with that.
+        // A replacement name may be taken already; nothing else is written together with rewritten rows.
         if writes.rewritten.is_empty() {
             expect_all(&row, &numbers)?;
         }
@@ -61,13 +61,13 @@ pub(super) async fn write(session: &mut Session, writes: &Writes, now: Timestamp
     identity::write(session, &principals).await
 }
 
-/// The parts of the statement that have to reach as many rows as they were given, with the name of their count.
+/// The parts that must affect as many rows as they get, with the name of their count.
 fn counted(numbers: &[usize; PART_COUNT]) -> impl Iterator<Item = (&'static str, usize)> {
     let given = PARTS.iter().zip(*numbers).filter(|((_, part), number)| *number > 0 && part.ends_with("RETURNING 1"));
     given.map(|((name, _), number)| (name.trim_end_matches(" AS"), number))
 }
 
-/// Every head was there. Whatever is new was not, and what has changed still was: otherwise somebody else was quicker.
+/// Checks that heads and changed rows existed and new rows did not; otherwise another process was faster.
 fn expect_all(row: &PgRow, numbers: &[usize; PART_COUNT]) -> Result<(), StorageError> {
     for (name, expected) in counted(numbers) {
         let reached = usize::try_from(number(row, name)?) == Ok(expected);
@@ -84,11 +84,11 @@ fn expect_all(row: &PgRow, numbers: &[usize; PART_COUNT]) -> Result<(), StorageE
 }
 
 fn text<T: serde::Serialize>(value: &T) -> String {
-    // Every stored type writes as JSON; a body that did not would be refused when it is read.
+    // Serialization cannot fail; an empty body would be refused when it is read.
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// A count or a sequence number; none comes near the end of what fits.
+/// A count or a sequence number, which never exceeds the range of `i64`.
 fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -126,7 +126,7 @@ impl<'a> Batch<'a> {
             batch.change_row(tenant_id, row);
         }
         for (tenant_id, key, claim) in &writes.claims {
-            // The last word counts, as it does where rows are written one after the other.
+            // The last claim of a key counts, as it would if rows were written one after the other.
             batch.claims.insert((tenant_id.as_str(), key.as_bytes()), claim);
         }
         for entry in &writes.entries {
@@ -135,7 +135,7 @@ impl<'a> Batch<'a> {
         batch
     }
 
-    /// How many rows there are for each part of the statement.
+    /// The number of rows for each part of the statement.
     fn numbers(&self) -> [usize; PART_COUNT] {
         [
             self.heads.len(),
@@ -156,7 +156,7 @@ impl<'a> Batch<'a> {
         ]
     }
 
-    /// The statement for the tables that there are rows for; none if there are none.
+    /// The statement for the tables with rows; none if there are none.
     fn statement(&self) -> Option<String> {
         let numbers = self.numbers();
         let mut with = With::default();
@@ -181,7 +181,7 @@ impl<'a> Batch<'a> {
         self.attempts.bind(self.changed_commands.bind(self.changed_items.bind(query))).bind(self.unknown_from)
     }
 
-    /// A row that is there already. Others than items and commands may also be new: the lock of their stream keeps them.
+    /// A changed row. Rows other than items and commands may also be new: the lock of their stream protects them.
     fn change_row(&mut self, tenant_id: &'a TenantId, row: &'a Row) {
         let tenant = tenant_id.as_str();
         match row {
@@ -207,7 +207,7 @@ impl<'a> Batch<'a> {
                 };
                 self.conversations.add((tenant, id.as_str(), last, text(conversation)));
             }
-            // A tombstone is made of the message that was there.
+            // A tombstone is made from the stored message.
             Row::Context(_) | Row::ErasedMessage(_) => {}
             Row::Item(item) => self.add_item(tenant, item),
             Row::Command(command) => {
@@ -312,7 +312,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// When a command was bound, taken over or reported on last.
+/// When a command was last bound, taken over or reported.
 fn updated_at(command: &CommandRecord) -> i64 {
     command.results.last().map_or(command.bound_at, |result| result.at).max(command.execution.since).as_micros()
 }
@@ -324,7 +324,7 @@ fn context(row: &Row) -> Option<&ContextRecord> {
     }
 }
 
-/// The word by which an item's state is searched.
+/// The word for an item's state in its search column.
 fn state_column(state: &ItemState) -> &'static str {
     match state {
         ItemState::Open => "open",

@@ -1,4 +1,4 @@
-//! Whether the file answers, and up to when its time is known to be right.
+//! Whether the file can be read, and the last time known to be right.
 
 use async_trait::async_trait;
 use sqlx::Row as _;

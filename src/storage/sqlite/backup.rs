@@ -1,4 +1,4 @@
-//! A copy of a database file that is in use.
+//! Copies a database file that is in use.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use super::BUSY_TIMEOUT;
 use super::rows::unavailable;
 use crate::storage::StorageError;
 
-/// Copies the database `from`, as it is at one moment, into the file `to`, which has to be empty or missing, and looks
-/// at every page of the copy. Nobody who writes waits for it, and nothing of `from` is changed, not even its schema.
+/// Copies the database `from`, as of one moment, into the file `to`, which has to be empty or missing, and checks every
+/// page of the copy. Writers are not blocked, and nothing of `from` changes, not even its schema.
 pub async fn copy(from: &Path, to: &Path) -> Result<(), StorageError> {
-    // A name that begins with `file:` would be read as an address.
+    // SQLite would parse a name that begins with `file:` as a URI.
     let whole = std::path::absolute(to).ok().and_then(|path| path.to_str().map(str::to_owned));
     let whole = whole.ok_or_else(|| StorageError::Unavailable("the name of the copy is not UTF-8".to_owned()))?;
     let mut source = open(from).await?;

@@ -1,4 +1,4 @@
-//! Erasing rows and payloads. `secure_delete` overwrites what they held.
+//! Erases rows and payloads. `secure_delete` overwrites their bytes.
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -20,7 +20,8 @@ const PAYLOADS: &str = "-- sqlite: disposal.payloads
         CROSS JOIN log_payloads AS p ON p.tenant_id = ?1 AND p.stream_id = w.value->>0
         AND p.seq BETWEEN w.value->>1 AND w.value->>2)";
 
-/// By the word for their kind, what goes by one name each.
+/// DELETEs for tables whose rows are addressed by one id. The first element is the name under which the deletion is
+/// counted.
 const NAMED: [(&str, &str); 8] = [
     (
         "prompts",
@@ -70,7 +71,7 @@ const NAMED: [(&str, &str); 8] = [
     ),
 ];
 
-/// A command's names stay when it goes.
+/// Deletes commands and returns their names, whose digests stay.
 const COMMANDS: &str = "-- sqlite: disposal.commands
     DELETE FROM commands WHERE tenant_id = ?1 AND command_id IN (SELECT value FROM json_each(?2))
         RETURNING command_id, idempotency_key";
@@ -78,7 +79,7 @@ const SPENT_NAMES: &str = "-- sqlite: disposal.spent_names
     INSERT INTO spent_names (tenant_id, name) SELECT ?1, unhex(value) FROM json_each(?2) WHERE true
         ON CONFLICT DO NOTHING";
 
-/// What else goes with principals.
+/// DELETEs for rows of principals, with the names under which they are counted.
 const OF_PRINCIPALS: [(&str, &str); 2] = [
     (
         "aliases",
@@ -95,7 +96,7 @@ const OF_PRINCIPALS: [(&str, &str); 2] = [
 const MESSAGES: &str = "-- sqlite: disposal.messages
     DELETE FROM messages WHERE tenant_id = ?1 AND message_key IN (SELECT unhex(value) FROM json_each(?2))";
 
-/// What is left of an erased message: its key, and that it was erased. It has an end instead of a time.
+/// Turns an erased message into a tombstone: its key, the fact that it was erased, and an end instead of a time.
 const TOMBSTONES: &str = "-- sqlite: disposal.tombstones
     UPDATE messages SET conversation_id = '', keep_until = w.keep_until, received_at = 0, body = json_object('erased', w.key)
         FROM (SELECT value->>0 AS key, value->>1 AS keep_until FROM json_each(?2)) AS w
@@ -183,7 +184,7 @@ impl Erasing<'_> {
         Ok(())
     }
 
-    /// Commands go, and their names are spent.
+    /// Deletes commands and records their names as spent.
     async fn commands(&mut self, tenant_key: &Digest, ids: &[CommandId]) -> Result<(), StorageError> {
         if ids.is_empty() {
             return Ok(());
@@ -205,7 +206,8 @@ impl Erasing<'_> {
         query.execute(&mut *self.connection).await.map_err(unavailable).map(drop)
     }
 
-    /// Packs of other spaces that took facts of these in; found by the facts, so before the facts go.
+    /// Deletes packs of other spaces that contain facts of these. They are found by those facts, so they are deleted
+    /// first.
     async fn packs_with(&mut self, disposal: &Disposal) -> Result<(), StorageError> {
         let mut array = Rows::default();
         disposal.spaces.iter().for_each(|space| array.add(&(self.tenant_id, space)));
@@ -219,7 +221,6 @@ impl Erasing<'_> {
     }
 }
 
-/// What must not be erased.
 pub(super) async fn held(executor: impl SqliteExecutor<'_>, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
     let rows = sqlx::query(HOLDS).bind(tenant_id.as_str()).fetch_all(executor).await.map_err(unavailable)?;
     let mut held = HoldSet::default();
@@ -275,7 +276,7 @@ impl DisposalStore for SqliteStore {
     }
 
     async fn scour(&self) -> Result<(), StorageError> {
-        // SQLite waits for readers that are in the middle of something, as long as a writer waits for another.
+        // SQLite waits here for readers in a transaction, up to the writers' busy timeout.
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         let (busy, ..): (i64, i64, i64) = sqlx::query_as(sql).fetch_one(&self.writer).await.map_err(unavailable)?;
         if busy != 0 {

@@ -1,4 +1,4 @@
-//! Rows as they stand, for a replay of the log.
+//! Stored rows, for a replay of the log.
 
 use async_trait::async_trait;
 use sqlx::Row as _;
@@ -19,7 +19,7 @@ const STREAMS: &str = "-- sqlite: live.streams
 const ENTRY_COUNT: &str = "-- sqlite: live.entry_count
     SELECT coalesce(sum(seq), 0) AS entries FROM streams WHERE tenant_id = ? AND kind <> 'erased'";
 
-/// The two ways to read a table: by ids, and page by page in the order of its key.
+/// The two ways to read a table: by ids, or page by page in the order of its key.
 struct Reading {
     by_id: &'static str,
     page: &'static str,

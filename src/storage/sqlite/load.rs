@@ -1,4 +1,4 @@
-//! Locking and loading. `BEGIN IMMEDIATE` is the lock: one writer at a time, so every stream is held at once.
+//! Locking and loading. `BEGIN IMMEDIATE` allows one writer at a time, so it locks every stream at once.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::domain::principal::{PersonKey, Principal};
 use crate::storage::disposal::StoredMessage;
 use crate::storage::{Loaded, MAX_KIN, Row, StorageError, Want};
 
-/// The conversations of contexts, items and commands that were named without saying which conversation.
+/// The conversations of contexts, items and commands that were named without their conversation.
 const LOCATE: &str = "
     -- sqlite: load.locate
     SELECT w.value->>0 AS position, c.conversation_id FROM json_each(?1) AS w
@@ -37,10 +37,10 @@ const LOCATE: &str = "
         CROSS JOIN messages AS m ON m.tenant_id = w.value->>1 AND m.message_key = unhex(w.value->>2)
         CROSS JOIN items AS i ON i.tenant_id = m.tenant_id AND i.item_id = m.body->'$.verdict'->>'item_id'";
 
-/// Everything that decisions of a batch may look at, in one statement: the database is asked once per batch.
+/// Loads all rows that the decisions of a batch may need, in one statement per batch.
 ///
-/// `row` tells what `body` is. An item brings its context along, because a deadline is the earlier of both, and a
-/// context its actor, because an identity that changed voids what was asked before; an item's actor is its context's.
+/// `row` is the kind of `body`. An item comes with its context, because the earlier deadline of both counts, and a
+/// context with its actor, because a changed identity voids earlier questions; an item's actor is its context's.
 const LOAD: &str = "
     -- sqlite: load.rows
     WITH wanted_items (tenant_id, item_id) AS (
@@ -125,7 +125,7 @@ const LOAD_MORE: &str = "
     SELECT 'item', i.tenant_id, i.body FROM json_each(?2) AS w
         CROSS JOIN items AS i ON i.tenant_id = w.value->>0 AND i.item_id = w.value->>1";
 
-/// The index on each of these is on the same words.
+/// Repeats the expression of each key's index, so that the index is used.
 macro_rules! key_of {
     ($column:literal) => {
         concat!(
@@ -153,7 +153,7 @@ const KIN: &str = concat!(
     ORDER BY p.principal_id LIMIT ?3"
 );
 
-/// Principals that have one of these keys.
+/// Principals with one of these keys.
 pub(super) async fn kin(
     executor: impl SqliteExecutor<'_>,
     tenant_id: &TenantId,
@@ -168,7 +168,7 @@ pub(super) async fn kin(
     rows.iter().map(|row| body(row, "principals")).collect()
 }
 
-/// Parameters of a statement: one JSON array each.
+/// Parameters of a statement, each a JSON array.
 struct Lists<const N: usize>([Rows; N]);
 
 impl<const N: usize> Lists<N> {
@@ -189,7 +189,7 @@ impl<const N: usize> Lists<N> {
     }
 }
 
-/// Finds the streams of each want and loads what they name.
+/// Finds the streams of each operation and loads its rows.
 pub(super) async fn load(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Loaded, StorageError> {
     let streams = locate(connection, wants).await?;
     let mut lists = Lists::<14>::new();
@@ -238,7 +238,7 @@ fn name(lists: &mut Lists<14>, want: &Want) {
     needs.names.iter().for_each(|name| lists.add(14, &(tenant, name)));
 }
 
-/// The streams that each want needs; a name that nothing answers to adds none.
+/// The streams that each operation needs; unknown names add none.
 async fn locate(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Vec<Vec<StreamKey>>, StorageError> {
     let mut streams: Vec<Vec<StreamKey>> = wants.iter().map(|want| want.needs.streams.clone()).collect();
     let mut lists = Lists::<6>::new();
@@ -315,7 +315,7 @@ fn take(loaded: &mut Loaded, row: &SqliteRow) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Loads principals and items that only loaded rows could name.
+/// Loads principals and items that only the rows of the first load name.
 pub(super) async fn load_more(
     connection: &mut SqliteConnection,
     principals: &[(TenantId, PrincipalId)],

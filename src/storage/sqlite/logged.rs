@@ -1,4 +1,4 @@
-//! The log by the places of its entries in the tree.
+//! Reads the log in the order of the tree.
 
 use async_trait::async_trait;
 use sqlx::Row as _;

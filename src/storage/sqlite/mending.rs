@@ -1,4 +1,4 @@
-//! The log's own tables, held against one another and put right.
+//! Checks the log's tables against one another, and repairs them.
 
 use async_trait::async_trait;
 use sqlx::sqlite::SqliteRow;
@@ -9,7 +9,7 @@ use super::tree::{WRITE_TILES, checkpoint, size, stored};
 use crate::domain::id::TenantId;
 use crate::storage::{Mending, MendingStore, Misplaced, StorageError, StoredCheckpoint};
 
-/// One statement sees one moment.
+/// One statement, so that all of it sees the same snapshot.
 const MISPLACED: &str = "-- sqlite: mending.misplaced
     WITH tree (size, signed) AS (SELECT coalesce(max(size), 0), coalesce(max(signed), 0) FROM log_trees
         WHERE tenant_id = ?1)

@@ -54,11 +54,13 @@ use crate::storage::{
     StorageError, Store, StoredClaim, Tenant, Transaction, Want, Writes,
 };
 
-/// Connections for reads. They never wait for the writer: that is what WAL is for.
+/// Connections for reads. In WAL mode they never wait for the writer.
 const READERS: u32 = 4;
-/// Rows a reader hands over before it waits for whoever takes them: to wake one another for each is dearer than the row.
+/// Rows that a reader thread buffers before it waits for the consumer: waking the other thread for each row costs more
+/// than the row.
 const ROWS_AT_ONCE: usize = 512;
-/// What a reader keeps of the file, in KiB with a minus as SQLite wants it: the keys of a log in another order than its own.
+/// The page cache of a reader, in KiB (SQLite marks KiB by a minus). It has room for the keys of a log that is read out
+/// of order.
 const READER_CACHE: &str = "-16384";
 /// A SQLite database file.
 pub struct SqliteStore {
@@ -77,12 +79,12 @@ impl SqliteStore {
     /// Opens a database file, creates it if it is missing, and brings its schema up to date.
     pub async fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, StorageError> {
         let options = options(path).create_if_missing(true);
-        // Connections to a file do not age. Without these limits the driver starts no task that looks for old ones: that
-        // task can spin for ever when a connection is returned while it counts (sqlx issue 3645).
+        // Connections to a file need no maximum age. Without these limits the driver starts no maintenance task, which
+        // can loop forever when a connection is returned while it counts (sqlx issue 3645).
         let pool = SqlitePoolOptions::new().max_lifetime(None).idle_timeout(None).acquire_timeout(BUSY_TIMEOUT * 2);
         let pool = pool.before_acquire(|connection, _| {
-            // A write that fails for want of room makes SQLite roll back by itself. The driver's own ROLLBACK then
-            // fails, it goes on believing in the transaction, and refuses every BEGIN: such a connection is replaced.
+            // When the disk is full, SQLite rolls back by itself. The driver's ROLLBACK then fails, it still assumes an
+            // open transaction and refuses every BEGIN: such a connection is replaced.
             let fit = !connection.is_in_transaction();
             Box::pin(async move { Ok(fit) })
         });
@@ -94,7 +96,7 @@ impl SqliteStore {
     }
 }
 
-/// A transaction that holds the one write lock.
+/// A transaction with the only write lock.
 struct SqliteTransaction {
     inner: sqlx::Transaction<'static, Sqlite>,
     clock: Arc<dyn Clock>,
@@ -103,7 +105,7 @@ struct SqliteTransaction {
 #[async_trait]
 impl Transaction for SqliteTransaction {
     async fn load(&mut self, wants: &[Want], _locking: Locking) -> Result<Loaded, StorageError> {
-        // BEGIN IMMEDIATE has waited already: everything is held.
+        // BEGIN IMMEDIATE has already waited, so everything is locked.
         load::load(&mut self.inner, wants).await
     }
 
@@ -130,7 +132,7 @@ impl Transaction for SqliteTransaction {
     }
 
     async fn now(&mut self) -> Result<Timestamp, StorageError> {
-        // The lock has been held since BEGIN IMMEDIATE.
+        // The lock is held since BEGIN IMMEDIATE.
         Ok(self.clock.now())
     }
 
@@ -156,7 +158,7 @@ impl Transaction for SqliteTransaction {
     }
 
     async fn forget_names(&mut self, _tenant_id: &TenantId, _streams: &[StreamKey]) -> Result<(), StorageError> {
-        // Nothing is written to lock a stream here.
+        // Locking a stream writes nothing on SQLite.
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use crate::storage::{PolicySet, PolicyVersion, StorageError};
 
 const TABLE: &str = "policy_versions";
 
-/// One statement: whoever comes second waits for the first, and counts on from it.
+/// One statement, so that a concurrent publisher waits and gets the next version.
 pub(super) async fn publish(
     pool: &SqlitePool,
     set: Option<&PolicySet>,
@@ -64,7 +64,7 @@ pub(super) async fn set(pool: &SqlitePool, version: u64) -> Result<Option<Policy
         SELECT hash, packs, files FROM policy_versions WHERE version = ?";
     let query = sqlx::query(sql).bind(i64::try_from(version).unwrap_or(i64::MAX));
     let row = query.fetch_optional(pool).await.map_err(unavailable)?;
-    // No version is ever taken back; read as "none", a lost row would put other packs in force.
+    // Versions are never deleted. If a lost row were read as "no set", other packs would be in force.
     let row = row.ok_or_else(|| impossible(TABLE, &"a version is missing"))?;
     let column = |name: &str| row.try_get::<Option<String>, _>(name).map_err(unavailable);
     PolicySet::from_columns(column("hash")?, &text(&row, "packs")?, column("files")?)

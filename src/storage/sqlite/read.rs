@@ -1,4 +1,4 @@
-//! Reads for lists and look-ups, on connections of their own.
+//! Reads for lists and lookups, on separate connections.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, SqlitePool};
@@ -27,7 +27,7 @@ enum Bound {
     Number(i64),
 }
 
-/// A statement whose conditions depend on what is asked. Conditions are fixed texts; only values are bound.
+/// A statement with conditions that depend on the query. Conditions are fixed texts; values are bound.
 struct Search {
     sql: String,
     values: Vec<Bound>,
@@ -61,7 +61,7 @@ impl Search {
         }
     }
 
-    /// One row more than asked for, to know whether there is a next page.
+    /// Fetches one row more than asked for, to know whether there is a next page.
     async fn page(
         mut self,
         pool: &SqlitePool,
@@ -71,7 +71,7 @@ impl Search {
         let limit = limit.clamp(1, MAX_PAGE);
         self.sql.push_str(order);
         self.sql.push_str(" LIMIT ?");
-        // Only fixed texts were put together; every value is bound.
+        // Only fixed texts were concatenated; every value is bound.
         let mut query = sqlx::query(AssertSqlSafe(self.sql));
         for value in self.values {
             query = match value {
@@ -118,7 +118,7 @@ pub(super) async fn contexts(
         }
         (None, _) => {}
     }
-    // Ids grow with time: the newest context has the greatest.
+    // Ids grow with time: the newest context has the greatest id.
     search.text(" AND context_id < ?", query.after.as_ref().map(|position| position.id.as_str()));
     let (rows, more) = search.page(pool, " ORDER BY context_id DESC", query.limit).await?;
     let position = |context: &ContextRecord| Position { micros: 0, id: context.context_id.as_str().to_owned() };
@@ -215,7 +215,7 @@ pub(super) async fn facts(
     page(&rows, more, |row| body(row, "space_records"), position)
 }
 
-/// The columns of an entry with its payload, where that has not been erased.
+/// The columns of an entry with its payload, unless that is erased.
 macro_rules! select_entries {
     ($name:literal, $from:literal, $rest:literal) => {
         concat!(
@@ -233,10 +233,10 @@ macro_rules! select_entries {
     };
 }
 
-/// Entries whether their payloads are there or not, in the order of time.
+/// All entries in the order of time, with or without payload.
 const ALL_ENTRIES: &str = select_entries!("read.entries", "e.tenant_id = ?");
-/// Entries about something: found by their payloads, which are few, and sorted then. Left to itself, the planner would
-/// go through the whole log in the order of time.
+/// Entries about a subject: found by the few matching payloads and then sorted. Without CROSS JOIN the planner would
+/// scan the whole log in the order of time.
 const ENTRIES_ABOUT: &str =
     select_entries!("read.entries_about", "log_payloads AS p CROSS JOIN log_entries AS e", "p.tenant_id = ?");
 
@@ -313,7 +313,7 @@ pub(super) async fn messages(
     rows.iter().map(|row| body(row, "messages")).collect()
 }
 
-/// One body by tenant and one more key.
+/// The body of a row, by tenant and one more key.
 pub(super) async fn one<T: serde::de::DeserializeOwned>(
     pool: &SqlitePool,
     sql: &'static str,

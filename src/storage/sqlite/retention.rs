@@ -1,4 +1,4 @@
-//! What is past its time.
+//! Finds records past their time.
 
 use async_trait::async_trait;
 use sqlx::Row as _;
@@ -16,14 +16,14 @@ const ANSWERS: &str = "-- sqlite: retention.answers
     SELECT expires_at AS at, lower(hex(claim_key)) AS id, coalesce(space_id, '') AS place, NULL AS actor_id
         FROM claims WHERE tenant_id = ?1 AND expires_at <= ?2 ORDER BY expires_at LIMIT ?3 OFFSET ?4";
 
-/// A row without a time of its own was written by an earlier version: it has an end.
+/// A row without a time was written by an earlier version, which stored the end instead.
 const MESSAGES: &str = "-- sqlite: retention.messages
     SELECT CASE received_at WHEN 0 THEN keep_until ELSE received_at END AS at, lower(hex(message_key)) AS id,
            conversation_id AS place, body->>'$.actor_id' AS actor_id
         FROM messages WHERE tenant_id = ?1 AND received_at <= ?2 AND (received_at > 0 OR keep_until <= ?5)
         ORDER BY received_at LIMIT ?3 OFFSET ?4";
 
-/// What the disposal stream says stays.
+/// Payloads of the disposal stream are never erased.
 const PAYLOADS: &str = "-- sqlite: retention.payloads
     SELECT at, CAST(seq AS TEXT) AS id, stream_id AS place, NULL AS actor_id FROM log_payloads
         WHERE tenant_id = ?1 AND at <= ?2 AND stream_id <> coalesce(
@@ -80,7 +80,7 @@ const WHOLE: &str = "-- sqlite: retention.whole_contexts
     SELECT 'command', k.context_id, k.command_id FROM json_each(?2) AS w
         CROSS JOIN commands AS k ON k.tenant_id = ?1 AND k.context_id = w.value";
 
-/// The entry that captured a frame is found among those about its context.
+/// The entry that captured a frame is found among the entries about its context.
 const CAPTURED: &str = "-- sqlite: retention.captured
     SELECT f.context_frame_id, coalesce(c.status IN ('active', 'pending', 'blocked'), 0) AS is_open,
            p.stream_id AS stream_id, p.seq AS seq
@@ -148,7 +148,7 @@ impl AgedRecords for SqliteStore {
 }
 
 impl SqliteStore {
-    /// The rows of a statement that takes a tenant and a list of names.
+    /// The rows of a statement with a tenant and a list of ids.
     async fn named<'a>(
         &self,
         sql: &'static str,
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// However much is stored, a round looks at what is past its time and at nothing else.
+    /// A round reads only records past their time, however many are stored.
     #[tokio::test]
     async fn every_statement_finds_its_rows_by_an_index() {
         let folder = tempfile::tempdir().unwrap();

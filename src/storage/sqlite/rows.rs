@@ -13,19 +13,18 @@ use crate::evidence::entry::{EntryBody, Header, LogEntry, StreamHead};
 use crate::storage::record::speaks_for;
 use crate::storage::{ApiKey, StorageError, Tenant};
 
-/// Rows for a statement that takes them as one JSON array. Written as they come: no tree of values in between.
+/// Rows for a statement, as one JSON array. They are serialized directly, without building a JSON tree.
 #[derive(Debug, Default)]
 pub(super) struct Rows(String);
 
 impl Rows {
-    /// Adds a row, a tuple of its columns.
+    /// Adds a row, given as a tuple of its columns.
     pub(super) fn add(&mut self, row: &impl Serialize) {
         self.0.push(if self.0.is_empty() { '[' } else { ',' });
-        // What cannot be written leaves an array that SQLite refuses, and with it the batch.
+        // If a row cannot be serialized, the array is invalid and SQLite refuses the batch.
         self.0.push_str(&serde_json::to_string(row).unwrap_or_default());
     }
 
-    /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -36,10 +35,10 @@ impl Rows {
     }
 }
 
-/// A database error as callers can act on it. The text names the kind of failure and no data.
+/// Converts a database error. The text names the kind of failure and contains no data.
 #[expect(clippy::needless_pass_by_value, reason = "passed to map_err")]
 pub(super) fn unavailable(error: sqlx::Error) -> StorageError {
-    // A broken constraint is a bug or a foreign hand, and no repetition mends it.
+    // A violated constraint is a bug or a tampered database; repeating the call does not help.
     if let sqlx::Error::Database(database) = &error
         && !matches!(database.kind(), sqlx::error::ErrorKind::Other)
     {
@@ -63,7 +62,7 @@ pub(super) fn unavailable(error: sqlx::Error) -> StorageError {
     StorageError::Unavailable(what)
 }
 
-/// A value that this program never writes.
+/// The error for a value that this program never writes.
 pub(super) fn impossible(table: &'static str, what: &dyn std::fmt::Display) -> StorageError {
     StorageError::Inconsistent { table, what: what.to_string() }
 }
@@ -71,7 +70,7 @@ pub(super) fn impossible(table: &'static str, what: &dyn std::fmt::Display) -> S
 /// The JSON body of a row.
 pub(super) fn body<T: DeserializeOwned>(row: &SqliteRow, table: &'static str) -> Result<T, StorageError> {
     let text: String = row.try_get("body").map_err(unavailable)?;
-    // serde's own text may quote the value, so only its place is kept.
+    // serde's own message may quote the value, so only its position is kept.
     serde_json::from_str(&text)
         .map_err(|error| impossible(table, &format!("its body ends at column {}", error.column())))
 }
@@ -105,7 +104,7 @@ pub(super) fn tenant_id(row: &SqliteRow) -> Result<TenantId, StorageError> {
     TenantId::new(text(row, "tenant_id")?).map_err(|error| impossible("tenants", &error))
 }
 
-/// The head of a stream, with columns as the load statement names them.
+/// The head of a stream, from the columns of the load statement.
 pub(super) fn head(row: &SqliteRow) -> Result<(StreamKey, StreamHead), StorageError> {
     let (kind, key) = (text(row, "a")?, text(row, "b")?);
     let key = match kind.as_str() {
@@ -119,13 +118,13 @@ pub(super) fn head(row: &SqliteRow) -> Result<(StreamKey, StreamHead), StorageEr
     Ok((key, nameless_head(row)?))
 }
 
-/// The head of a stream, whatever the stream is called.
+/// The head of a stream, without its name.
 pub(super) fn nameless_head(row: &SqliteRow) -> Result<StreamHead, StorageError> {
     let stream_id = StreamId::parse(&text(row, "c")?).ok_or_else(|| impossible("streams", &"a foreign stream id"))?;
     Ok(StreamHead { stream_id, seq: count(row, "seq")?, hash: digest(row, "h")?, at: optional_time(row, "last_at")? })
 }
 
-/// A log entry with its payload, where that has not been erased.
+/// A log entry with its payload, unless that is erased.
 pub(super) fn entry(row: &SqliteRow) -> Result<LogEntry, StorageError> {
     let wrong = |what: &'static str| impossible("log_entries", &what);
     let header = Header {

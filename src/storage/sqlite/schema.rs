@@ -1,12 +1,12 @@
-//! The schema's version: brought up to this program's, and left alone where another program has taken it further.
+//! Migrates the schema to this program's version. A newer schema is left as it is.
 
 use sqlx::SqlitePool;
 
 use super::rows::unavailable;
 use crate::storage::StorageError;
 
-/// Applies the steps that are missing. Steps that this program does not know are no reason to stop, unless one of them
-/// took away what it needs.
+/// Applies the missing migrations. Unknown newer migrations are accepted, unless one of them removed something that
+/// this program needs.
 pub(super) async fn bring_up_to_date(pool: &SqlitePool) -> Result<(), StorageError> {
     let mut steps = sqlx::migrate!("migrations/sqlite");
     refuse_if_outgrown(pool, steps.iter().map(|step| step.version).max().unwrap_or(0)).await?;

@@ -8,8 +8,8 @@ use crate::domain::id::{SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
 
-/// What stands in some spaces, and all of some. Records come by the dozen, each on a line after its kind: every row of
-/// an answer is copied and handed from one thread to another by itself, which takes as long as finding it.
+/// The current rows of some spaces, and all rows of others. Records are concatenated in groups, each on a line after
+/// its kind: passing a row from the driver's thread costs as much as finding it.
 const LOAD: &str = "
     -- sqlite: spaces.load
     SELECT r.tenant_id, r.space_id, group_concat(r.kind || ' ' || r.body, char(10)) AS records FROM json_each(?1) AS w
@@ -20,8 +20,8 @@ const LOAD: &str = "
         CROSS JOIN space_records AS r ON r.tenant_id = w.value->>0 AND r.space_id = w.value->>1 AND r.kind <> 'pack'
         GROUP BY w.key, r.rowid / 64";
 
-/// The same, and in some spaces the facts that are named: by uid; by label or key the newest that no longer stands, with
-/// those that came in its place. What stands is there already.
+/// The same, with facts that are named: by uid, or by label or key the newest invalid one with the facts that replaced
+/// it. Valid facts are loaded anyway.
 const LOAD_NAMED: &str = "
     -- sqlite: spaces.load_named
     WITH RECURSIVE
@@ -57,10 +57,10 @@ const LOAD_NAMED: &str = "
     SELECT r.tenant_id, r.space_id, r.kind || ' ' || r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
         CROSS JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'";
 
-/// What a deleted space leaves behind. The indexes of its log and of its answers are partial: without a word that the column
-/// is not null the whole log of the tenant would be walked.
+/// Deletes what else refers to a deleted space. The indexes of the log and of stored answers are partial: without a
+/// condition that the column is not null, the tenant's whole log would be scanned.
 pub(super) const ERASE: [&str; 4] = [
-    // Packs of other spaces that took this one in.
+    // Packs of other spaces that contain facts of this one.
     "-- sqlite: spaces.erase_packs
     DELETE FROM space_records WHERE kind = 'pack' AND tenant_id IN (SELECT value->>0 FROM json_each(?1))
         AND EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN json_tree(space_records.body, '$.pack') AS named
@@ -77,7 +77,7 @@ pub(super) const ERASE: [&str; 4] = [
     DELETE FROM log_payloads WHERE space_id IS NOT NULL AND (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
 ];
 
-/// What a deleted fact leaves behind: what the log says of it, packs that name it, answers that hold it.
+/// Deletes what else contains a deleted fact: log payloads, packs and stored answers.
 const FORGET: [&str; 3] = [
     "-- sqlite: spaces.forget_facts
     DELETE FROM log_payloads WHERE fact_uid IS NOT NULL AND (tenant_id, fact_uid) IN (SELECT value->>0, value->>2 FROM json_each(?1))",
@@ -110,7 +110,7 @@ const WRITE: &str = "
         at = excluded.at, live = excluded.live, label = excluded.label, key = excluded.key,
         successor = excluded.successor, ended_at = excluded.ended_at, body = excluded.body";
 
-/// Loads what is wanted of fact spaces.
+/// Loads the wanted rows of fact spaces.
 pub(super) async fn load(
     connection: &mut SqliteConnection,
     wants: &[SpaceWant],
@@ -135,7 +135,7 @@ pub(super) async fn load(
         let space_id = SpaceId::new(text(&row, "space_id")?).map_err(|error| impossible("space_records", &error))?;
         let tenant_id = tenant_id(&row)?;
         let records: &str = row.try_get("records").map_err(unavailable)?;
-        // JSON breaks no lines inside a text, and bodies are written without them elsewhere.
+        // JSON has no line breaks inside strings, and bodies are serialized without others.
         for written in records.split('\n') {
             loaded.push((tenant_id.clone(), space_id.clone(), record(written)?));
         }
@@ -143,17 +143,17 @@ pub(super) async fn load(
     Ok(loaded)
 }
 
-/// Reads a kind and a body.
+/// Parses a kind and a body.
 fn record(written: &str) -> Result<SpaceRow, StorageError> {
     let (kind, body) =
         written.split_once(' ').ok_or_else(|| impossible("space_records", &"a record without a kind"))?;
     let kind = SpaceRowKind::parse(kind).ok_or_else(|| impossible("space_records", &"an unknown kind"))?;
-    // serde's own text may quote the value, so only its place is kept.
+    // serde's own message may quote the value, so only its position is kept.
     SpaceRow::read(kind, body)
         .map_err(|error| impossible("space_records", &format!("its body ends at column {}", error.column())))
 }
 
-/// Writes what a batch changed in fact spaces; what goes, goes first.
+/// Writes the changes of a batch in fact spaces; deletions come first.
 pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) -> Result<(), StorageError> {
     let erased = || writes.erased_spaces.iter();
     for sql in ERASE {
@@ -184,7 +184,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
     change(connection, WRITE, rows).await
 }
 
-/// Which entries tell of facts or readings.
+/// The entries about these facts or readings.
 pub(super) async fn told_of(
     connection: &mut SqliteConnection,
     tenant_id: &TenantId,

@@ -14,7 +14,7 @@ use crate::storage::{ErasureRow, Found, Held, HoldRow, Kept, Place, Searched, St
 
 const HOLDS_ONE: &str = "EXISTS (SELECT 1 FROM json_each($6) AS n WHERE instr({text}, n.value) > 0)";
 
-/// The statement that searches a table; only fixed texts are put together.
+/// The statement that searches a table; only fixed texts are concatenated.
 fn searching(table: Table, began: bool) -> String {
     let sql = Terms::of(table).statement(began, HOLDS_ONE);
     let sql =
@@ -51,7 +51,7 @@ const NO_KEYS: &str = "-- sqlite: subject.no_keys_of
         WHERE tenant_id = ?1 AND (principal_id IN (SELECT value FROM json_each(?2))
             OR viewer_id IN (SELECT value FROM json_each(?2)))";
 
-/// Writes a row that an erasure or a hold leaves.
+/// Writes a row of an erasure or a hold.
 pub(super) async fn keep(
     connection: &mut SqliteConnection,
     tenant_id: &TenantId,

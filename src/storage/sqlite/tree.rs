@@ -54,7 +54,7 @@ const NO_LONGER_WAITING: &str = "-- sqlite: tree.no_longer_waiting
 const LEAF: &str = "-- sqlite: tree.leaf
     SELECT leaf FROM log_leaves WHERE tenant_id = ? AND stream_id = ? AND seq = ?";
 
-/// One statement sees one moment.
+/// One statement, so that all of it sees the same snapshot.
 const PLACED: &str = "-- sqlite: tree.placed
     SELECT (SELECT count(*) FROM log_entries WHERE tenant_id = ?1) AS entries,
            coalesce((SELECT size FROM log_trees WHERE tenant_id = ?1), 0) AS leaves,
@@ -70,12 +70,12 @@ const SIGNED: &str = "-- sqlite: tree.signed
 const CHECKPOINT: &str = "-- sqlite: tree.checkpoint
     SELECT size, at, note FROM log_checkpoints WHERE tenant_id = ? ORDER BY size DESC LIMIT 1";
 
-/// No tree comes near the end of what fits.
+/// No tree grows beyond the range of `i64`.
 pub(super) fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A size or a place; the schema keeps them from being negative.
+/// A size or an index; the schema forbids negative numbers.
 pub(super) fn size(row: &SqliteRow, column: &str) -> Result<u64, StorageError> {
     let number: i64 = row.try_get(column).map_err(unavailable)?;
     u64::try_from(number).map_err(|error| impossible("log_trees", &error))

@@ -1,4 +1,4 @@
-//! What the sweeper needs: what is due, and who sweeps.
+//! Queries of the sweeper: what is due, and leases.
 
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
@@ -10,7 +10,7 @@ use crate::storage::LEASES_AHEAD;
 use crate::storage::StorageError;
 use crate::storage::subject::ERASURE_KEY_MICROS;
 
-/// Conversations in which something is due.
+/// Conversations with something due.
 pub(super) async fn due(
     pool: &SqlitePool,
     now: Timestamp,
@@ -36,7 +36,7 @@ pub(super) async fn due(
     rows.iter().map(read).collect()
 }
 
-/// Messages extend a context's time without touching the sweeper's index; here it catches up.
+/// Messages extend a context's time without changing the sweeper's index; this corrects it.
 pub(super) async fn postpone(pool: &SqlitePool, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
     let sql = "-- sqlite: upkeep.postpone
         UPDATE contexts SET sweep_after = expires_at WHERE (tenant_id, context_id) IN
@@ -46,8 +46,8 @@ pub(super) async fn postpone(pool: &SqlitePool, now: Timestamp, limit: u32) -> R
     Ok(query.execute(pool).await.map_err(unavailable)?.rows_affected())
 }
 
-/// Takes or renews a lease. One that ends later than any could that was taken until now was taken by a clock that was ahead:
-/// its holder does not keep it.
+/// Takes or renews a lease. If its end is later than any current lease can have, it was taken by a clock that was
+/// ahead, and its holder loses it.
 pub(super) async fn take_lease(
     pool: &SqlitePool,
     name: &str,
@@ -71,7 +71,7 @@ pub(super) async fn release_lease(pool: &SqlitePool, name: &str, holder: &str) -
     sqlx::query(sql).bind(name).bind(holder).execute(pool).await.map(drop).map_err(unavailable)
 }
 
-/// Forgets by which keys erasures were asked for that ended long enough ago.
+/// Deletes the request keys of erasures that ended long enough ago.
 pub(super) async fn forget_erasure_keys(pool: &SqlitePool, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
     let sql = "-- sqlite: upkeep.forget_erasure_keys
         UPDATE erasures SET request = NULL WHERE (tenant_id, erasure_id) IN

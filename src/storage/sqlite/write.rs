@@ -1,4 +1,4 @@
-//! Writing, set by set: one statement a table and batch, whatever the batch's size.
+//! Writes a batch: one statement per table, whatever the batch's size.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,8 @@ const CONVERSATIONS: &str = "
     SELECT value->>0, value->>1, value->>2 FROM json_each(?1) WHERE true
     ON CONFLICT (tenant_id, conversation_id) DO UPDATE SET body = excluded.body";
 
-// Ended contexts come first (column 8), so that a new one never meets the one it follows in the unique index.
+// Ended contexts come first (column 8), so that a new one does not collide in the unique index with the one it
+// replaces.
 const CONTEXTS: &str = "
     -- sqlite: write.contexts
     INSERT INTO contexts (tenant_id, context_id, conversation_id, actor_id, status, expires_at, sweep_after, updated_at,
@@ -134,7 +135,7 @@ const LOG_ENTRIES: &str = "
     SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, unhex(value->>8),
            unhex(value->>9), unhex(value->>10) FROM json_each(?1) WHERE true";
 
-/// What is new waits for its place in the tree.
+/// New entries wait for a leaf in the tree.
 const LOG_OUTBOX: &str = "
     -- sqlite: write.log_outbox
     INSERT INTO log_outbox (tenant_id, stream_id, seq, entry_hash)
@@ -147,7 +148,7 @@ const LOG_PAYLOADS: &str = "
     SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9,
            unhex(value->>10), value->>11 FROM json_each(?1) WHERE true";
 
-/// The statements in the order in which they run; within one, `Values` keeps the order of the batch.
+/// The statements in the order of execution; within one, `Values` keeps the order of the batch.
 const ORDER: [&str; 18] = [
     STREAMS,
     CONVERSATIONS,
@@ -169,11 +170,11 @@ const ORDER: [&str; 18] = [
     LOG_ENTRIES,
 ];
 
-/// Statements that have to reach as many rows as they were given: rows that are new must not be there, and rows that
-/// change must. What must be unique beyond one stream is claimed that way and never written over.
+/// Statements that must affect as many rows as they get: new rows must not exist, and changed rows must. What has to be
+/// unique across streams is claimed this way and never overwritten.
 const COUNTED: [&str; 8] = [ITEMS, CHANGED_ITEMS, ITEM_PROMPTS, COMMANDS, CHANGED_COMMANDS, ATTEMPTS, MESSAGES, FRAMES];
 
-/// The rows of each statement, as the JSON array that it takes, and their number.
+/// The rows of each statement, as a JSON array, and their number.
 #[derive(Default)]
 struct Values(BTreeMap<&'static str, (Rows, u64)>);
 
@@ -185,7 +186,7 @@ impl Values {
     }
 }
 
-/// Writes a batch. Nothing is written when one statement fails: the transaction is dropped.
+/// Writes a batch. If one statement fails, the transaction is dropped and nothing is written.
 pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) -> Result<(), StorageError> {
     let mut values = Values::default();
     for (tenant_id, key, head) in &writes.heads {
@@ -216,7 +217,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
         let Some((rows, number)) = values.0.remove(statement) else { continue };
         let query = sqlx::query(statement).bind(rows.into_array());
         let reached = query.execute(&mut *connection).await.map_err(unavailable)?.rows_affected();
-        // What stands in the place of a name may be taken; nothing else is written together with that.
+        // A replacement name may be taken already; nothing else is written together with rewritten rows.
         if COUNTED.contains(&statement) && writes.rewritten.is_empty() && reached != number {
             return Err(StorageError::Conflict);
         }
@@ -225,11 +226,11 @@ pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) ->
 }
 
 fn text<T: serde::Serialize>(value: &T) -> String {
-    // Every stored type writes as JSON; a body that did not would be refused when it is read.
+    // Serialization cannot fail; an empty body would be refused when it is read.
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// A row that is there already. Others than items and commands may also be new: the lock of their stream keeps them.
+/// A changed row. Rows other than items and commands may also be new: the lock of their stream protects them.
 fn change_row(values: &mut Values, tenant_id: &TenantId, row: &Row) {
     match row {
         Row::Item(item) => {
@@ -244,7 +245,7 @@ fn change_row(values: &mut Values, tenant_id: &TenantId, row: &Row) {
     }
 }
 
-/// When a command was bound, taken over or reported on last.
+/// When a command was last bound, taken over or reported.
 fn updated_at(command: &CommandRecord) -> i64 {
     command.results.last().map_or(command.bound_at, |result| result.at).max(command.execution.since).as_micros()
 }
@@ -289,7 +290,7 @@ fn add_row(values: &mut Values, tenant_id: &TenantId, row: &Row) {
             let row = (tenant_id, key, &message.conversation_id, keep_until, received_at, text(message));
             values.add(MESSAGES, &row);
         }
-        // A tombstone is made of the message that was there.
+        // A tombstone is made from the stored message.
         Row::ErasedMessage(_) => {}
         Row::Principal(principal) => add_principal(values, tenant_id, principal),
         Row::Frame(stored) => {
@@ -326,7 +327,7 @@ fn add_item(values: &mut Values, tenant_id: &TenantId, item: &PendingItem) {
     values.add(ITEMS, &row);
 }
 
-/// The word by which an item's state is searched.
+/// The word for an item's state in its search column.
 fn state_column(state: &ItemState) -> &'static str {
     match state {
         ItemState::Open => "open",

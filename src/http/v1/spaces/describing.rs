@@ -27,10 +27,9 @@ const IDENTITY: Endpoint = Endpoint::put("/v1/fact-spaces/{fact_space}/identity"
 
 /// The most audiences and permissions.
 const MANY: usize = 32;
-/// The longest name of somebody or something.
+/// The longest name or id.
 const NAME: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(PUT, describe), Route::new(GET, get), Route::new(DELETE, erase), Route::new(IDENTITY, set_identity)]
 }

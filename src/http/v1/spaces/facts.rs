@@ -38,7 +38,6 @@ const DELETE: Endpoint =
 const MANY: usize = 500;
 const REASON: usize = 1024;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(WRITE, write),
@@ -51,7 +50,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 impl Wire for FactBody {}
 
-/// One fact, and what else changed.
+/// One fact and its side effects.
 #[derive(Debug, Serialize)]
 struct WrittenWire {
     fact: FactWire,
@@ -60,7 +59,7 @@ struct WrittenWire {
     assumed_time_zone: Option<String>,
 }
 
-/// Many facts, and what else changed.
+/// Many facts and their side effects.
 #[derive(Debug, Serialize)]
 struct ManyWrittenWire {
     facts: Vec<FactWire>,
@@ -76,7 +75,7 @@ async fn write(call: Call, PathId(id): PathId, body: Body<FactBody>) -> Result<R
     written(StatusCode::CREATED, done.map_err(alone)?, moments.assumed())
 }
 
-/// A refusal names the fact of a batch; here it is the body.
+/// Moves an error's pointer: a refusal names a fact in a batch, but here the fact is the body.
 fn alone(mut problem: Problem) -> Problem {
     problem.detail = problem.detail.replace("facts[0].", "").replace("facts[0]", "the fact").into_boxed_str();
     for error in &mut problem.errors {
@@ -124,7 +123,7 @@ async fn batch(call: Call, PathId(id): PathId, body: Body<BatchWire>) -> Result<
     Ok(Reply::new(StatusCode::CREATED, &wire)?.replayed(done.replayed))
 }
 
-/// A value in the place of another.
+/// A value that replaces another.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SupersedeWire {
@@ -141,7 +140,7 @@ async fn supersede(call: Call, PathIds(id, uid): PathIds, body: Body<SupersedeWi
     reason(wire.reason.as_ref())?;
     wire.authority.as_ref().map_or(Ok(()), |authority| printable(authority, "/authority", 256))?;
     stated(&wire.value, "/value")?;
-    // Key and reach of a fact never change, so they may be read before the lock is held.
+    // Key and scope of a fact never change, so they may be read before the lock is held.
     let old = call.app.service.reach_of(&call.caller, &space_id, &uid).await?;
     let fact = NewFact {
         label: None,

@@ -1,4 +1,4 @@
-//! A fact as it is sent.
+//! The wire form of a fact to write.
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -66,7 +66,6 @@ impl<'de> Deserialize<'de> for DependencyWire {
     }
 }
 
-/// A fact to write.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FactBody {
@@ -93,7 +92,7 @@ fn check(value: Option<&String>, pointer: &str, most: usize) -> Result<(), Probl
     value.map_or(Ok(()), |value| printable(value, pointer, most))
 }
 
-/// A value says something: none at all is what is left of a deleted fact.
+/// Refuses null, which is the value of a deleted fact.
 pub(super) fn stated(value: &Value, pointer: &str) -> Result<(), Problem> {
     if value.is_null() { Err(Problem::missing(pointer)) } else { Ok(()) }
 }
@@ -124,7 +123,7 @@ impl FactBody {
             scope_id: self.scope_id,
             memory_type: self.memory_type,
             abstraction: self.abstraction,
-            // `false` is what writers send who have not looked: whether it is one is then found in its words.
+            // Writers send `false` by default without checking. It is treated as unset, and the fact's words decide.
             is_constraint: self.is_constraint.filter(|said| *said),
             constraint_type: self.constraint_type,
             restricted_to,

@@ -39,7 +39,6 @@ const NAME: usize = 256;
 /// The most items to promote by name.
 const MANY: usize = 500;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(SET_SIGNAL, set_signal),
@@ -70,7 +69,6 @@ struct SignalBody {
 
 impl Wire for SignalBody {}
 
-/// A signal as callers see it.
 #[derive(Debug, Serialize)]
 struct SignalWire {
     #[serde(flatten)]
@@ -140,7 +138,7 @@ struct ItemBody {
 
 impl Wire for ItemBody {}
 
-/// An item of the working set as callers see it.
+/// An item of the working set for callers.
 #[derive(Debug, Serialize)]
 struct ItemShown {
     key: String,

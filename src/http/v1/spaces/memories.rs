@@ -1,4 +1,4 @@
-//! What is kept of a person, for that person: `POST /v1/memories/query`.
+//! What is stored about a person, for that person: `POST /v1/memories/query`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,7 +24,6 @@ const LIST: &str = "memories";
 /// The longest id of a person.
 const NAME: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(QUERY, query)]
 }
@@ -40,7 +39,6 @@ impl Wire for QueryWire {
     const MAY_BE_EMPTY: bool = true;
 }
 
-/// One memory as callers see it.
 #[derive(Debug, Serialize)]
 struct MemoryWire {
     space: SpaceWire,

@@ -23,7 +23,6 @@ use crate::service::spaces::SpaceShown;
 use crate::service::{Committed, ServiceError};
 use crate::state_layer::operation::SpaceAction;
 
-/// The routes of these files.
 pub(super) fn routes() -> Vec<Route> {
     let parts = [
         describing::routes(),
@@ -37,7 +36,7 @@ pub(super) fn routes() -> Vec<Route> {
     parts.into_iter().flatten().collect()
 }
 
-/// The longest name that a path holds beside the space's.
+/// The longest second name in a path.
 const NAME: usize = 256;
 
 /// The space that a path names.
@@ -45,7 +44,7 @@ fn space_id(text: &str) -> Result<SpaceId, Problem> {
     SpaceId::new(text).map_err(|error| in_path("/fact_space", error.to_string()))
 }
 
-/// A name of the caller's own choosing in the path or the query string.
+/// A name chosen by the caller, in the path or the query string.
 fn name(text: String, pointer: &str) -> Result<String, Problem> {
     let fits = printable(&text, pointer, NAME).is_ok();
     if fits {
@@ -69,7 +68,7 @@ fn fact_uid(text: &str) -> Result<FactUid, Problem> {
 }
 
 impl Call {
-    /// Has an operation on a space decided. `body` is what an `Idempotency-Key` stands for.
+    /// Submits an operation on a space. `body` is what the `Idempotency-Key` identifies.
     async fn decide_space(
         &self,
         space_id: SpaceId,

@@ -1,4 +1,4 @@
-//! Instants of the state layer: with an offset, or without one in the tenant's own zone, which the answer then says.
+//! Instants of the state layer: with an offset, or without one in the tenant's zone, which the answer then names.
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use crate::http::problem::Problem;
 #[serde(transparent)]
 pub(super) struct Moment(String);
 
-/// Reads the instants of one request, and remembers whether one came without an offset.
+/// Parses the instants of one request, and notes whether one had no offset.
 pub(super) struct Moments {
     zone: Option<Zone>,
     name: String,

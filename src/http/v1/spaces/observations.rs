@@ -1,4 +1,4 @@
-//! Observations: what an utterance means for the facts of a space. The words are read and not kept.
+//! Observations: the meaning of an utterance for the facts of a space. The words are not stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,6 @@ pub(super) const MAX_TEXT: usize = 16_384;
 /// The longest name of a speaker or an authority.
 const NAME: usize = 256;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(OBSERVE, observe)]
 }
@@ -41,7 +40,7 @@ struct ObserveWire {
 
 impl Wire for ObserveWire {}
 
-/// What an utterance was read as, and what that changed.
+/// The reading of an utterance, and its effects.
 #[derive(Debug, Serialize)]
 struct ObservedWire {
     reading: ReadingWire,

@@ -37,7 +37,6 @@ const NAME: usize = 256;
 /// The largest budget, in tokens.
 const BUDGET: u32 = 1_000_000;
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(MAKE, make), Route::new(GET, get)]
 }
@@ -58,7 +57,7 @@ struct TurnWire {
     observed_at: Option<Moment>,
 }
 
-/// A signal fetched for this request. Used and not kept.
+/// A signal for this request, which is not stored.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FetchedWire {
@@ -93,7 +92,6 @@ impl Wire for MakeWire {
     const SIZE: Size = Size::Batch;
 }
 
-/// A pack as callers see it.
 #[derive(Debug, Serialize)]
 struct PackWire {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -252,7 +250,7 @@ async fn make(call: Call, body: Body<MakeWire>) -> Result<Reply, Problem> {
     }
 }
 
-/// A refusal names a fact as the caller did; the answer says where in the body instead.
+/// Replaces the name of a fact in a refusal by its place in the body.
 fn placed(error: ServiceError, (include, exclude): &(Vec<Pointer>, Vec<Pointer>)) -> Problem {
     let (list, names, name) = match &error {
         ServiceError::NoPack(PackRefusal::CannotInclude { name }) => ("include", include, name),

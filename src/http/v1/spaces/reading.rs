@@ -1,4 +1,4 @@
-//! Reading facts: a list, one, its chain, the current value of a key.
+//! Reads of facts: a list, one fact, its chain, the current value of a key.
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -23,7 +23,6 @@ const FACT: Endpoint = Endpoint::get("/v1/fact-spaces/{fact_space}/facts/{fact_u
 const CHAIN: Endpoint = Endpoint::get("/v1/fact-spaces/{fact_space}/facts/{fact_uid}/chain", &[Scope::FactRead]);
 const CURRENT: Endpoint = Endpoint::get("/v1/fact-spaces/{fact_space}/current/{key}", &[Scope::FactRead]);
 
-/// The routes of this file.
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::new(FACTS, list), Route::new(FACT, get), Route::new(CHAIN, chain), Route::new(CURRENT, current)]
 }

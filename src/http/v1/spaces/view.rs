@@ -1,8 +1,8 @@
-//! Facts, spaces and effects as callers see them.
+//! The wire forms of facts, spaces and effects.
 //!
-//! People who look and do not serve the conversation see how facts stand and not what they say: everything that a
-//! caller wrote freely is covered, but for the key, by which a fact is found. What a program made (uids, times, causes,
-//! cues, flags) is shown.
+//! People who do not serve the conversation see the structure of facts and not their values: everything that a caller
+//! wrote freely is redacted, except the key, by which a fact is found. What a program made (uids, times, causes, cues,
+//! flags) is shown.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ struct DependencyWire {
     inferred: bool,
 }
 
-/// A probable supersession that nobody has settled.
+/// A probable supersession that is not settled.
 #[derive(Debug, Serialize)]
 struct ContestWire {
     by: FactUid,
@@ -96,7 +96,7 @@ struct ChangeWire {
 }
 
 impl FactWire {
-    /// A fact as it may be seen.
+    /// A fact, redacted for its reader.
     pub(super) fn of(fact: Seen<Fact>, derived_facts: Vec<FactUid>) -> Self {
         let shown = !fact.redacted();
         let fact = fact.into_shown();
@@ -141,7 +141,6 @@ impl FactWire {
         }
     }
 
-    /// A fact as it was read.
     pub(super) fn read(view: FactView) -> Self {
         Self::of(view.fact, view.derived_facts)
     }
@@ -168,7 +167,7 @@ impl ChangeWire {
     }
 }
 
-/// What an operation changed beyond what it asked for.
+/// The side effects of an operation.
 #[derive(Debug, Serialize)]
 pub(super) struct EffectsWire {
     superseded: Vec<FactUid>,
@@ -188,7 +187,7 @@ struct ReasonWire {
 }
 
 impl EffectsWire {
-    /// Effects as they may be seen.
+    /// Effects, redacted for their reader.
     pub(super) fn of(effects: Seen<Effects>) -> Self {
         let shown = !effects.redacted();
         let effects = effects.into_shown();
@@ -220,7 +219,7 @@ pub(super) struct SpaceWire {
     redacted: bool,
 }
 
-/// Who may see what is in a space.
+/// The readers of a space.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum AccessShown {
@@ -235,7 +234,7 @@ enum AccessShown {
 }
 
 impl SpaceWire {
-    /// A space as it may be seen: covered, it does not say who is served, whose it is and who else may see it.
+    /// A space, redacted for its reader: a redacted one shows neither who is served, nor its owner, nor other readers.
     pub(super) fn of(space: Seen<SpaceRecord>) -> Self {
         let shown = !space.redacted();
         let space = space.into_shown();

@@ -16,6 +16,7 @@ mod rows;
 mod schema;
 mod spaces;
 mod subject;
+mod transaction;
 mod tree;
 mod upkeep;
 mod witness;
@@ -26,17 +27,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use sqlx::sqlite::SqlitePoolOptions;
-use sqlx::{Connection as _, Sqlite, SqlitePool};
+use sqlx::{Connection as _, SqlitePool};
 
 use self::opening::{BUSY_TIMEOUT, options};
 use self::rows::{nameless_head, unavailable};
+use self::transaction::SqliteTransaction;
 use crate::domain::canonical::Digest;
 use crate::domain::command::CommandRecord;
 use crate::domain::context::ContextRecord;
-use crate::domain::event::StreamKey;
 use crate::domain::id::{
-    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PackId, PrincipalId, SpaceId,
-    StreamId, TenantId,
+    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PackId, SpaceId, StreamId,
+    TenantId,
 };
 use crate::domain::item::PendingItem;
 use crate::domain::message::MessageRecord;
@@ -50,8 +51,7 @@ use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::Fact;
 use crate::state_layer::query::FactQuery;
 use crate::storage::{
-    ApiKey, Counts, Disposal, HoldSet, Kept, Loaded, Locking, PolicySet, PolicyVersion, Row, SpaceRow, SpaceWant,
-    StorageError, Store, StoredClaim, Tenant, Transaction, Want, Writes,
+    ApiKey, PolicySet, PolicyVersion, SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction,
 };
 
 /// Connections for reads. In WAL mode they never wait for the writer.
@@ -93,85 +93,6 @@ impl SqliteStore {
         let readers = options.read_only(true).row_buffer_size(ROWS_AT_ONCE).pragma("cache_size", READER_CACHE);
         let readers = pool.max_connections(READERS).connect_with(readers).await.map_err(unavailable)?;
         Ok(Self { writer, readers, clock })
-    }
-}
-
-/// A transaction with the only write lock.
-struct SqliteTransaction {
-    inner: sqlx::Transaction<'static, Sqlite>,
-    clock: Arc<dyn Clock>,
-}
-
-#[async_trait]
-impl Transaction for SqliteTransaction {
-    async fn load(&mut self, wants: &[Want], _locking: Locking) -> Result<Loaded, StorageError> {
-        // BEGIN IMMEDIATE has already waited, so everything is locked.
-        load::load(&mut self.inner, wants).await
-    }
-
-    async fn load_more(
-        &mut self,
-        principals: &[(TenantId, PrincipalId)],
-        items: &[(TenantId, ItemId)],
-    ) -> Result<Vec<(TenantId, Row)>, StorageError> {
-        load::load_more(&mut self.inner, principals, items).await
-    }
-
-    async fn kin(&mut self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
-        load::kin(&mut *self.inner, tenant_id, keys).await
-    }
-
-    async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {
-        spaces::load(&mut self.inner, wants).await
-    }
-
-    async fn has_entry(&mut self, tenant_id: &TenantId, id: &ArtifactId) -> Result<bool, StorageError> {
-        let sql = "-- sqlite: has_entry\nSELECT 1 FROM log_entries WHERE tenant_id = ? AND artifact_id = ?";
-        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str());
-        Ok(query.fetch_optional(&mut *self.inner).await.map_err(unavailable)?.is_some())
-    }
-
-    async fn now(&mut self) -> Result<Timestamp, StorageError> {
-        // The lock is held since BEGIN IMMEDIATE.
-        Ok(self.clock.now())
-    }
-
-    async fn stream_head(
-        &mut self,
-        tenant_id: &TenantId,
-        stream: &StreamKey,
-    ) -> Result<Option<StreamHead>, StorageError> {
-        disposal::stream_head(&mut *self.inner, tenant_id, stream).await
-    }
-
-    async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
-        spaces::write(&mut self.inner, writes).await?;
-        write::write(&mut self.inner, writes).await
-    }
-
-    async fn dispose(&mut self, tenant: &Tenant, disposal: &Disposal) -> Result<Counts, StorageError> {
-        disposal::dispose(&mut self.inner, tenant, disposal).await
-    }
-
-    async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
-        subject::keep(&mut self.inner, tenant_id, kept).await
-    }
-
-    async fn forget_names(&mut self, _tenant_id: &TenantId, _streams: &[StreamKey]) -> Result<(), StorageError> {
-        // Locking a stream writes nothing on SQLite.
-        Ok(())
-    }
-
-    async fn held(&mut self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
-        disposal::held(&mut *self.inner, tenant_id).await
-    }
-
-    async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError> {
-        spaces::told_of(&mut self.inner, tenant_id, ids).await
-    }
-
-    async fn commit(self: Box<Self>) -> Result<(), StorageError> {
-        self.inner.commit().await.map_err(unavailable)
     }
 }
 

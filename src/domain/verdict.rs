@@ -92,7 +92,8 @@ pub enum Reason {
     Bare,
 
     // Why it binds to nothing for certain.
-    /// No question is open.
+    /// Nothing was asked of the sender: a yes or a no is an ordinary message. Or a tap on a button of ours whose question was
+    /// erased since.
     NothingPending,
     /// It was sent before the question, or in the same second.
     PredatesQuestion,
@@ -231,7 +232,7 @@ pub enum Next {
     AskAgain,
     /// Ask a new question: the old one is over.
     AskAnew,
-    /// Ask what is meant; nothing is open.
+    /// Ask what is meant: it is an answer, and nobody knows to what.
     AskWhatIsMeant,
     /// Say how it was decided.
     TellDecision,

@@ -31,6 +31,22 @@ async fn a_delivery_may_be_repeated_and_an_id_may_not_be_reused() {
 }
 
 #[tokio::test]
+async fn a_first_message_opens_a_context_whatever_it_says() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    for (conversation, text) in
+        [("first-1", "Cancelar"), ("first-2", "quero cancelar"), ("first-3", "👍"), ("first-4", "ok")]
+    {
+        for _ in 0..2 {
+            let got = client.post("/v1/messages", house.message(conversation, text)).await.expect(200);
+            let told = [got.text("/verdict/code"), got.text("/verdict/reason"), got.text("/verdict/next")];
+            assert_eq!(told, ["not_an_answer", "nothing_pending", "route"], "{text}");
+            assert_eq!(got.text("/context/status"), "active", "{text}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn every_kind_is_read_and_unknown_news_counts_as_a_change_of_identity() {
     let house = House::new().await;
     let client = house.handler("a").await;

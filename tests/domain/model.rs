@@ -109,6 +109,7 @@ fn expect_variety(tally: &Tally) {
         "superseded/identity_changed",
         "ambiguous/other_question_since",
         "ambiguous/predates_question",
+        "not_an_answer/nothing_pending",
         "ambiguous/prompt_not_sent",
         "duplicate",
         "bound/false",

@@ -25,6 +25,11 @@ fn unsure(reasons: &[Reason]) -> Right {
     reasons.iter().map(|reason| (VerdictCode::Ambiguous, *reason)).collect()
 }
 
+/// A yes or a no, and nobody was asked: an ordinary message that says so.
+fn courtesy() -> Right {
+    one(VerdictCode::NotAnAnswer, Reason::NothingPending)
+}
+
 fn ordinary() -> Right {
     one(VerdictCode::NotAnAnswer, Reason::OrdinaryMessage)
 }
@@ -71,14 +76,14 @@ pub(crate) fn expected(cell: &Cell) -> Right {
         Content::Tap(_, Tap::Foreign) => one(VerdictCode::NotAnAnswer, Reason::ForeignButton),
         Content::Tap(_, tap) => tapped(cell, tap),
         Content::Voice(say, sure) => {
-            let addressed = cell.quotes_us() || cell.is_mine();
-            let answers = is_polar(say) || addressed && (say == Say::Qualified || cell.act(say).is_some());
-            match (answers, cell.loose, sure) {
-                (false, _, _) => ordinary(),
-                (true, false, _) => unsure(&[Reason::KindNotAccepted]),
-                (true, true, false) => unsure(&[Reason::LowConfidence]),
-                (true, true, true) => words(cell, say),
-            }
+            // What was spoken answers nothing that it would not answer if it were typed.
+            let typed = words(cell, say);
+            let unheard = if cell.loose { Reason::LowConfidence } else { Reason::KindNotAccepted };
+            let refused = |(code, reason)| match code {
+                VerdictCode::NotAnAnswer => (code, reason),
+                _ => (VerdictCode::Ambiguous, unheard),
+            };
+            if cell.loose && sure { typed } else { typed.into_iter().map(refused).collect() }
         }
         Content::Reaction(Say::Nothing) => one(VerdictCode::Ignored, Reason::ReactionRemoved),
         Content::Reaction(_) if !cell.loose => one(VerdictCode::Ignored, Reason::ReactionsOff),
@@ -123,7 +128,8 @@ fn words(cell: &Cell, say: Say) -> Right {
             }
             None => ordinary(),
         },
-        _ if reads => unsure(&[Reason::QuotesOtherMessage]),
+        _ if reads && cell.is_mine() => unsure(&[Reason::QuotesOtherMessage]),
+        _ if reads => courtesy(),
         _ => ordinary(),
     }
 }
@@ -200,7 +206,7 @@ fn bare(cell: &Cell, say: Say) -> Right {
 }
 
 /// Nothing that was asked of the sender is open here. An answer to the question heard last, if that was the sender's and its time
-/// is over, is late; anything else that says yes or no hangs in the air.
+/// is over, is late; anything else that says yes or no is a courtesy.
 fn bare_without_question(cell: &Cell, say: Say) -> Right {
     // An approval that is put again in this conversation is heard here, whoever it is asked of.
     let approval = cell.item == Item::Approval;
@@ -210,19 +216,18 @@ fn bare_without_question(cell: &Cell, say: Say) -> Right {
     let late = heard_last && cell.moment.is_over() && cell.act(say).is_some();
     match (late, is_polar(say)) {
         // An identity that changed as well leaves nothing to be late for.
-        (true, true) if cell.identity_changed => {
-            over(cell).into_iter().chain(unsure(&[Reason::NothingPending])).collect()
-        }
+        (true, true) if cell.identity_changed => over(cell).into_iter().chain(courtesy()).collect(),
         (true, false) if cell.identity_changed => over(cell).into_iter().chain(ordinary()).collect(),
         (true, _) => over(cell),
-        (false, true) if cell.is_open() && (cell.who == Who::Eve || approval && cell.who == Who::Ana) => {
+        // A question to somebody else is open here. An approval that is asked elsewhere is none of theirs.
+        (false, true) if cell.is_open() && heard_here && (cell.who == Who::Eve || approval && cell.who == Who::Ana) => {
             unsure(&[Reason::OtherActor])
         }
         // Whether Eve's turn looks at what Ana's changed identity was asked is nobody's promise.
         (false, true) if cell.identity_changed && cell.who == Who::Eve => {
-            unsure(&[Reason::OtherActor, Reason::NothingPending])
+            unsure(&[Reason::OtherActor]).into_iter().chain(courtesy()).collect()
         }
-        (false, true) => unsure(&[Reason::NothingPending]),
+        (false, true) => courtesy(),
         (false, false) => ordinary(),
     }
 }

@@ -95,7 +95,7 @@ pub enum Reason {
     /// Nothing was asked of the sender: a yes or a no is an ordinary message. Or a tap on a button of ours whose question was
     /// erased since.
     NothingPending,
-    /// It was sent before the question, or in the same second.
+    /// It was sent before the question.
     PredatesQuestion,
     /// Its time stamp lies in the future.
     SentInFuture,

@@ -46,6 +46,29 @@ async fn a_first_message_opens_a_context_whatever_it_says() {
     }
 }
 
+/// As `WhatsApp`'s webhook gives it; in another spelling it is the same message.
+#[tokio::test]
+async fn a_message_may_be_sent_at_an_epoch() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let mut message = house.message("epoch", "bom dia");
+    for (sent_at, duplicate) in [("1795187045", false), ("2026-11-20T15:04:05Z", true), ("1795187045", true)] {
+        message["sent_at"] = json!(sent_at);
+        let got = client.post("/v1/messages", message.clone()).await.expect(200);
+        assert_eq!(got.body["duplicate"], duplicate, "{sent_at}");
+    }
+    message["sent_at"] = json!("1795187046");
+    client.post("/v1/messages", message).await.problem(422, "message_id_reused");
+    // A number is no text, and the refusal says what to write.
+    let mut number = house.message("epoch", "bom dia");
+    number["sent_at"] = json!(1_795_187_045);
+    client.ask("POST", "/v1/messages").json(&number).send().await.problem(422, "wrong_type");
+    let mut milliseconds = house.message("epoch", "bom dia");
+    milliseconds["sent_at"] = json!("1795187045000");
+    let got = client.ask("POST", "/v1/messages").json(&milliseconds).send().await.problem(422, "invalid_value");
+    assert!(got.text("/errors/0/problem").contains("ten digits"), "{:?}", got.body);
+}
+
 #[tokio::test]
 async fn every_kind_is_read_and_unknown_news_counts_as_a_change_of_identity() {
     let house = House::new().await;
@@ -141,6 +164,9 @@ async fn bounds_hold_and_outbound_words_belong_to_outbound_messages() {
         ("prompt_for", json!("cnf_018bcfe568007707870707070707070f"), "/prompt_for"),
         ("extensions", json!({"x": "y".repeat(17_000)}), "/extensions"),
         ("sent_at", json!("yesterday"), "/sent_at"),
+        ("sent_at", json!("1795187045000"), "/sent_at"),
+        ("sent_at", json!("179518704"), "/sent_at"),
+        ("sent_at", json!("+795187045"), "/sent_at"),
         ("channel", json!("a\nb"), "/channel"),
         ("locale", json!(fresh(&"l".repeat(40))), "/locale"),
     ];

@@ -65,7 +65,7 @@ fn the_recorded_form_has_not_changed() {
     assert_eq!(log_hash(&scenario(5)), GOLDEN);
 }
 
-const GOLDEN: &str = "850a856252b5461207988179b4941fe3d4e3fdabd3700c3e38018f21e919c7b7";
+const GOLDEN: &str = "3f462c78fcb610c2f5e163294bdc65c3c2bee3d39890738b17e07e7f057c88ec";
 
 #[test]
 fn a_log_that_was_written_and_read_gives_the_same_world() {

@@ -199,7 +199,7 @@ fn bare(cell: &Cell, say: Say) -> Right {
         (cell.history == History::OtherSince, Reason::OtherQuestionSince),
         (matches!(cell.history, History::Unattached | History::AgainUnattached), Reason::PromptNotSent),
         (cell.sent == Sent::Future, Reason::SentInFuture),
-        (matches!(cell.sent, Sent::Before | Sent::SameSecond), Reason::PredatesQuestion),
+        (matches!(cell.sent, Sent::Before | Sent::SameSecondEarlier), Reason::PredatesQuestion),
     ];
     why.extend(fails.iter().filter(|(fails, _)| *fails).map(|(_, reason)| *reason));
     if why.is_empty() { named(cell, act, Reason::Bare) } else { unsure(&why) }

@@ -6,6 +6,7 @@ use crate::domain::event::LastQuestion;
 use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
 use crate::domain::lexicon::Reading;
 use crate::domain::prompt::ButtonAction;
+use crate::domain::time::Timestamp;
 use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
 
 impl Reader<'_> {
@@ -66,9 +67,16 @@ impl Reader<'_> {
         if self.message.sent_at > self.now.plus_seconds(tolerance) {
             return Some(Reason::SentInFuture);
         }
-        // WhatsApp stamps whole seconds: within the same second nobody can say which came first.
-        let later = self.message.sent_at.whole_seconds() > prompted_at.whole_seconds();
-        (!later).then_some(Reason::PredatesQuestion)
+        (!self.may_follow(prompted_at)).then_some(Reason::PredatesQuestion)
+    }
+
+    /// Whether the message may have been written after a question that was sent at `prompted_at` and registered as sent before
+    /// the message arrived. WhatsApp stamps whole seconds: of such a stamp in the second of the question nobody can say which
+    /// came first, and the order of arrival counts. A finer stamp says it.
+    fn may_follow(&self, prompted_at: Timestamp) -> bool {
+        let said_at = self.message.sent_at;
+        let same_second = said_at.whole_seconds() == prompted_at.whole_seconds();
+        said_at >= prompted_at || (same_second && said_at.is_whole_second())
     }
 
     /// A yes or a no while nothing is open for this actor.

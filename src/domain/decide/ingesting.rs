@@ -89,8 +89,8 @@ impl Turn<'_, '_> {
         let withdrawn = conversation.is_some_and(|conversation| conversation.withdrawn.contains(&key));
         let item = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id));
         // Of a message from the future nobody knows when it was sent: words against it count as the later ones.
-        let tolerance = self.rules.policy.pack().answers.future_tolerance_seconds;
-        let is_timed = message.sent_at <= self.now.plus_seconds(tolerance);
+        // What is tolerated of clocks lets a yes count; it lets no yes count against a stop.
+        let is_timed = message.sent_at <= self.now;
         let sent_at = if is_timed { message.sent_at } else { Timestamp::from_micros(i64::MIN) };
         let stopped = item.is_some_and(|item| item.was_stopped_after(&message.actor_id, sent_at));
         match &verdict.item_id {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::parts::{MAX_LOCALE, bounded, extensions, printable};
+use super::parts::{MAX_LOCALE, SentAt, bounded, extensions, printable};
 use super::view::{AboutCommand, ContextWire, Ended, NamedId, bind_by};
 use crate::domain::canonical::{Purpose, canonical, commit};
 use crate::domain::id::{Channel, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId};
@@ -32,7 +32,7 @@ pub(super) struct MessageWire {
     message_id: MessageId,
     conversation_id: ConversationId,
     actor_id: PrincipalId,
-    sent_at: Timestamp,
+    sent_at: SentAt,
     direction: Option<Direction>,
     kind: MessageKind,
     text: Option<String>,
@@ -87,7 +87,7 @@ impl MessageWire {
             channel,
             conversation_id: self.conversation_id,
             actor_id: self.actor_id,
-            sent_at: self.sent_at,
+            sent_at: self.sent_at.0,
             direction: self.direction.unwrap_or_default(),
             kind: self.kind,
             text: self.text,
@@ -155,8 +155,8 @@ fn lasting(body: &Value) -> Value {
         "extensions" => value.as_object().is_none_or(|members| !members.is_empty()),
         _ => !value.is_null(),
     };
-    let spelt_once = |name: &str, value: &Value| match value.as_str().map(Timestamp::parse) {
-        Some(Ok(instant)) if name == "sent_at" => Value::String(instant.to_string()),
+    let spelt_once = |name: &str, value: &Value| match value.as_str().map(SentAt::parse) {
+        Some(Ok(SentAt(instant))) if name == "sent_at" => Value::String(instant.to_string()),
         _ => value.clone(),
     };
     let kept = members.iter().filter(|(name, value)| !value.is_null() && says_something(name, value));

@@ -238,6 +238,8 @@ pub enum Next {
     TellDecision,
     /// Treat it as an ordinary message.
     Route,
+    /// Say nothing: a person has taken the conversation over.
+    LeaveToOperator,
     /// Send the message.
     Send,
     /// Do nothing.

@@ -46,6 +46,24 @@ async fn a_first_message_opens_a_context_whatever_it_says() {
     }
 }
 
+#[tokio::test]
+async fn what_a_person_has_taken_over_is_left_to_that_person() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let context = house.opened(&client, "handed").await;
+    let path = format!("/v1/contexts/{context}/transitions");
+    client.post(&path, json!({"action": "block", "on": "operator"})).await.expect(200);
+    for (text, reason) in
+        [("sim", "nothing_pending"), ("não", "nothing_pending"), ("e o pedido 456?", "ordinary_message")]
+    {
+        let got = client.post("/v1/messages", house.message("handed", text)).await.expect(200);
+        assert_eq!([got.text("/verdict/reason"), got.text("/verdict/next")], [reason, "leave_to_operator"], "{text}");
+    }
+    client.post(&path, json!({"action": "unblock"})).await.expect(200);
+    let got = client.post("/v1/messages", house.message("handed", "sim")).await.expect(200);
+    assert_eq!(got.text("/verdict/next"), "route");
+}
+
 /// As `WhatsApp`'s webhook gives it; in another spelling it is the same message.
 #[tokio::test]
 async fn a_message_may_be_sent_at_an_epoch() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cscp::domain::command::ExecutionState;
-use cscp::domain::context::State;
+use cscp::domain::context::{BlockedOn, ContextRecord, State};
 use cscp::domain::decide::{Decision, Rules};
 use cscp::domain::event::{Event, LastQuestion};
 use cscp::domain::fingerprint::{fingerprint, material};
@@ -16,7 +16,7 @@ use cscp::domain::principal::Principal;
 use cscp::domain::prompt::read_button_id;
 use cscp::domain::slots::pending_slot;
 use cscp::domain::time::Timestamp;
-use cscp::domain::verdict::{Reason, Verdict, VerdictCode};
+use cscp::domain::verdict::{Next, Reason, Verdict, VerdictCode};
 use cscp::domain::world::{World, is_live};
 
 use crate::harness::{SECOND, is_due_event};
@@ -81,6 +81,7 @@ pub(crate) fn check(step: &Step<'_>) {
     invariant_s5_duplicates_change_nothing(step);
     invariant_s7_bound_is_what_was_agreed(step);
     invariant_taken_back_by_its_giver(step);
+    invariant_left_to_the_operator(step);
     invariant_one_owner_executes(step);
     invariant_enough_people_approved(step);
     invariant_s10_identity_change_voids(step);
@@ -195,6 +196,20 @@ fn invariant_taken_back_by_its_giver(step: &Step<'_>) {
         };
         assert_eq!(step.after.items.values().filter(given).count(), 0, "a yes is left after a no");
     }
+}
+
+/// Where a person has taken over, the handler is told to stay silent, and nowhere else.
+fn invariant_left_to_the_operator(step: &Step<'_>) {
+    let (Some((verdict, false)), Some(message)) = (step.turn(), step.message()) else { return };
+    let context = step.before.open_context(&message.conversation_id, &message.actor_id);
+    let handed_over = context.filter(|context| {
+        let to_operator = matches!(context.state, State::Blocked { on: BlockedOn::Operator, .. });
+        to_operator && step.now < context.expires_at && message.direction == Direction::Inbound
+    });
+    let item = verdict.item_id.as_ref().and_then(|id| step.after.items.get(id));
+    let elsewhere = |context: &ContextRecord| item.is_some_and(|item| item.context_id != context.context_id);
+    let told = handed_over.is_some_and(|context| !verdict.code.is_acceptance() || !elsewhere(context));
+    assert_eq!(verdict.next == Next::LeaveToOperator, told, "{verdict:?}");
 }
 
 /// One attempt at a time may execute, and it changes only by a take-over of what is unknown.

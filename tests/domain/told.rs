@@ -1,11 +1,13 @@
 //! What a literal handler is told to do next: what was said, what it could be about, and whether it quotes that.
 
+use cscp::domain::context::BlockedOn;
 use cscp::domain::id::ContextId;
+use cscp::domain::operation::Move;
 use cscp::domain::verdict::{Next, Reason, VerdictCode};
 
 use crate::harness::Stage;
 use crate::house::Pack;
-use crate::operations::{Asked, bind, cancel, op, spec, target};
+use crate::operations::{Asked, bind, cancel, moving, op, spec, target};
 
 /// What the conversation has behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,12 @@ enum Behind {
     TakenBack,
     /// An approval that is asked of others, elsewhere.
     Approval,
+    /// A person has taken over.
+    Operator,
+    /// A question was answered with yes, and then a person took over.
+    OperatorAfterYes,
+    /// It waits for something outside, with nobody behind it.
+    External,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +51,7 @@ enum Says {
     Ordinary,
 }
 
-const BEHIND: [Behind; 10] = [
+const BEHIND: [Behind; 13] = [
     Behind::Silence,
     Behind::Greeting,
     Behind::Mild,
@@ -54,6 +62,9 @@ const BEHIND: [Behind; 10] = [
     Behind::Cancelled,
     Behind::TakenBack,
     Behind::Approval,
+    Behind::Operator,
+    Behind::OperatorAfterYes,
+    Behind::External,
 ];
 
 /// What people say, and how it reads.
@@ -105,6 +116,10 @@ impl Behind {
 }
 
 fn told(behind: Behind, says: Says, quote: Quote) -> Told {
+    if matches!(behind, Behind::Operator | Behind::OperatorAfterYes) {
+        let (code, reason, _) = told(Behind::Greeting, says, quote);
+        return (code, reason, Next::LeaveToOperator);
+    }
     let polar = matches!(says, Says::Yes | Says::No);
     match (says, quote) {
         (Says::Qualified, Quote::Prompt) => {
@@ -145,6 +160,14 @@ fn asked(stage: &mut Stage, context_id: &ContextId, behind: Behind) -> Option<As
     let name = if behind == Behind::Mild { "address.update" } else { "order.cancel" };
     match behind {
         Behind::Silence | Behind::Greeting => return None,
+        Behind::Operator | Behind::OperatorAfterYes | Behind::External => {
+            if behind == Behind::OperatorAfterYes {
+                stage.confirmed(context_id, "c-1", name);
+            }
+            let on = if behind == Behind::External { BlockedOn::External } else { BlockedOn::Operator };
+            stage.done(&moving(context_id, Move::Block(on)));
+            return None;
+        }
         Behind::Approval => {
             stage.approval(context_id, "c-wire", "wire.send");
             return None;

@@ -3,7 +3,7 @@
 use super::answering::entitled;
 use super::{Turn, about_context, about_item, at_present, interpret, slotting};
 use crate::domain::canonical::Digest;
-use crate::domain::context::{ContextRecord, State};
+use crate::domain::context::{BlockedOn, ContextRecord, State};
 use crate::domain::event::{About, Event, LastQuestion, StreamKey};
 use crate::domain::id::{ContextId, ConversationId, CorrelationId, ItemId, PrincipalId};
 use crate::domain::item::{ItemState, MAX_PROMPTS, PendingItem, VoidReason};
@@ -59,6 +59,7 @@ impl Turn<'_, '_> {
     fn receive(&mut self, message: &MessageEvent, key: Digest) -> Answer {
         let read = interpret(self.world, message, self.rules, self.now);
         let verdict = self.unless_withdrawn(message, key, read.verdict);
+        let verdict = self.unless_handed_over(message, verdict);
         if message.kind == MessageKind::System {
             self.identity_news(message);
         }
@@ -99,6 +100,21 @@ impl Turn<'_, '_> {
             }
             _ => verdict,
         }
+    }
+
+    /// In a context that waits for an operator the handler stays silent, whatever the message means. An approver's answer to an
+    /// item of another context is still acted upon there.
+    fn unless_handed_over(&self, message: &MessageEvent, verdict: Verdict) -> Verdict {
+        let Some(context) = self.world.open_context(&message.conversation_id, &message.actor_id) else {
+            return verdict;
+        };
+        let handed_over = matches!(context.state, State::Blocked { on: BlockedOn::Operator, .. });
+        let item = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id));
+        let elsewhere = item.is_some_and(|item| item.context_id != context.context_id);
+        if handed_over && !(elsewhere && verdict.code.is_acceptance()) {
+            return Verdict { next: Next::LeaveToOperator, ..verdict };
+        }
+        verdict
     }
 
     /// The dedupe key of the message that this one deletes or edits, if that one has not arrived yet.

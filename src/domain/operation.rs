@@ -17,6 +17,7 @@ use super::id::{
     MessageId, PersonId, PrincipalId, RoleName,
 };
 use super::item::PendingItem;
+use super::lexicon::Reading;
 use super::message::MessageEvent;
 use super::policy::SafetyClass;
 use super::principal::{Alias, Maturity, Principal, PrincipalKind};
@@ -303,6 +304,9 @@ pub enum Operation {
 pub enum Answer {
     /// To a message.
     Turn {
+        /// How its words were read. Answers that earlier versions kept for repetitions do not say it.
+        #[serde(default)]
+        reading: Reading,
         /// What it means.
         verdict: Verdict,
         /// The item that the verdict is about, as it stands now.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::id::ItemId;
+use super::id::{ItemId, MessageId};
 
 /// The verdict's stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -171,6 +171,8 @@ pub enum Reason {
     CommandEnded,
 
     // Ordinary messages.
+    /// It answers a question of the caller's own, which the verdict names.
+    AnswersOtherQuestion,
     /// Nothing in it reads as an answer.
     OrdinaryMessage,
     /// A tap on a button that is not ours.
@@ -258,19 +260,22 @@ pub struct Verdict {
     /// The item that it names, answers or would have answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<ItemId>,
+    /// The outbound message that asked the caller's own question; with [`Reason::AnswersOtherQuestion`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_message_id: Option<MessageId>,
 }
 
 impl Verdict {
     /// A verdict about one item.
     #[must_use]
     pub fn about(code: VerdictCode, reason: Reason, next: Next, item_id: &ItemId) -> Self {
-        Self { code, reason, next, item_id: Some(item_id.clone()) }
+        Self { code, reason, next, item_id: Some(item_id.clone()), question_message_id: None }
     }
 
     /// A verdict about no item.
     #[must_use]
     pub fn plain(code: VerdictCode, reason: Reason, next: Next) -> Self {
-        Self { code, reason, next, item_id: None }
+        Self { code, reason, next, item_id: None, question_message_id: None }
     }
 }
 

@@ -64,6 +64,34 @@ async fn what_a_person_has_taken_over_is_left_to_that_person() {
     assert_eq!(got.text("/verdict/next"), "route");
 }
 
+#[tokio::test]
+async fn an_answer_to_the_callers_own_question_names_it_and_says_how_it_reads() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let context = house.opened(&client, "own").await;
+    house.asked(&client, &context, ask("cmd-own")).await;
+    let mut question = house.message("own", "Quer receber novidades?");
+    question["direction"] = json!("outbound");
+    client.post("/v1/messages", question.clone()).await.expect(200);
+    house.wait(1);
+    let yes = house.message("own", "sim");
+    let mut quoting = house.message("own", "no, thanks");
+    quoting["reply_to"] = question["message_id"].clone();
+    let told = [
+        (yes.clone(), json!({"polarity": "affirmative", "language": "pt-BR", "entry": "sim"})),
+        (yes, json!({"polarity": "affirmative", "language": "pt-BR", "entry": "sim"})),
+        (quoting, json!({"polarity": "negative", "language": "en", "entry": "no thanks"})),
+    ];
+    for (message, reading) in told {
+        let got = client.post("/v1/messages", message).await.expect(200);
+        assert_eq!(got.text("/verdict/reason"), "answers_other_question");
+        assert_eq!([got.text("/verdict/code"), got.text("/verdict/next")], ["not_an_answer", "route"]);
+        assert_eq!(got.body["verdict"]["question_message_id"], question["message_id"]);
+        assert_eq!(got.body["reading"], reading);
+        assert_eq!(got.text("/context/status"), "pending", "ours stays open");
+    }
+}
+
 /// As `WhatsApp`'s webhook gives it; in another spelling it is the same message.
 #[tokio::test]
 async fn a_message_may_be_sent_at_an_epoch() {

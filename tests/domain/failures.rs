@@ -54,7 +54,7 @@ fn an_expired_card_tapped_later_does_not_approve_the_newer_one() {
 }
 
 #[test]
-fn a_typed_yes_with_another_question_since_is_ambiguous() {
+fn a_typed_yes_with_another_question_since_answers_that_one() {
     let mut stage = Stage::new(Pack::House);
     let context_id = stage.greet();
     let asked = stage.confirm(&context_id, "c-a", "address.update");
@@ -63,7 +63,11 @@ fn a_typed_yes_with_another_question_since_is_ambiguous() {
     stage.done(&other);
     stage.wait(2);
     let yes = stage.text("yes").op();
+    expect(&stage.verdict(&yes), VerdictCode::NotAnAnswer, Reason::AnswersOtherQuestion);
+    // That one is answered now; ours is still not the one that was heard last.
+    let yes = stage.text("yes").op();
     expect(&stage.verdict(&yes), VerdictCode::Ambiguous, Reason::OtherQuestionSince);
+    assert!(stage.item(&asked.id).is_open());
     let statement = stage.outbound(None).statement().op();
     stage.done(&statement);
     let again = stage.outbound(Some(&asked.id)).op();

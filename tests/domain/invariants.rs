@@ -82,6 +82,7 @@ pub(crate) fn check(step: &Step<'_>) {
     invariant_s7_bound_is_what_was_agreed(step);
     invariant_taken_back_by_its_giver(step);
     invariant_left_to_the_operator(step);
+    invariant_own_questions_are_named(step);
     invariant_one_owner_executes(step);
     invariant_enough_people_approved(step);
     invariant_s10_identity_change_voids(step);
@@ -210,6 +211,21 @@ fn invariant_left_to_the_operator(step: &Step<'_>) {
     let elsewhere = |context: &ContextRecord| item.is_some_and(|item| item.context_id != context.context_id);
     let told = handed_over.is_some_and(|context| !verdict.code.is_acceptance() || !elsewhere(context));
     assert_eq!(verdict.next == Next::LeaveToOperator, told, "{verdict:?}");
+}
+
+/// A message that answers a question of the caller's own names it: one that was put to its writer in this conversation, and that was
+/// registered before.
+fn invariant_own_questions_are_named(step: &Step<'_>) {
+    let (Some((verdict, false)), Some(message)) = (step.turn(), step.message()) else { return };
+    let names = verdict.question_message_id.as_ref();
+    assert_eq!(names.is_some(), verdict.reason == Reason::AnswersOtherQuestion, "{verdict:?}");
+    let Some(question_id) = names else { return };
+    assert!(step.answered().is_empty() && verdict.code == VerdictCode::NotAnAnswer, "{verdict:?}");
+    let asked =
+        step.before.messages.values().find(|known| known.message_id == *question_id).expect("it was registered");
+    assert_eq!(asked.verdict.reason, Reason::QuestionRegistered);
+    assert_eq!((&asked.conversation_id, &asked.actor_id), (&message.conversation_id, &message.actor_id));
+    assert!(asked.received_at.whole_seconds() <= message.sent_at.whole_seconds() || message.reply_to.is_some());
 }
 
 /// One attempt at a time may execute, and it changes only by a take-over of what is unknown.

@@ -34,12 +34,21 @@ enum Behind {
     OperatorAfterYes,
     /// It waits for something outside, with nobody behind it.
     External,
+    /// A question of the handler's own, and nothing else.
+    Own,
+    /// One that was asked after a question that takes a bare answer.
+    OwnAfterMild,
+    /// One that was asked after a question that takes a button or a quote.
+    OwnAfterStrict,
+    /// One that was answered.
+    OwnAnswered,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quote {
     Nothing,
     Prompt,
+    OwnQuestion,
     AnotherMessage,
 }
 
@@ -51,7 +60,7 @@ enum Says {
     Ordinary,
 }
 
-const BEHIND: [Behind; 13] = [
+const BEHIND: [Behind; 17] = [
     Behind::Silence,
     Behind::Greeting,
     Behind::Mild,
@@ -65,6 +74,10 @@ const BEHIND: [Behind; 13] = [
     Behind::Operator,
     Behind::OperatorAfterYes,
     Behind::External,
+    Behind::Own,
+    Behind::OwnAfterMild,
+    Behind::OwnAfterStrict,
+    Behind::OwnAnswered,
 ];
 
 /// What people say, and how it reads.
@@ -87,6 +100,7 @@ const TEXTS: [(&str, Says); 13] = [
 type Told = (VerdictCode, Reason, Next);
 
 const ORDINARY: Told = (VerdictCode::NotAnAnswer, Reason::OrdinaryMessage, Next::Route);
+const OWN: Told = (VerdictCode::NotAnAnswer, Reason::AnswersOtherQuestion, Next::Route);
 const COURTESY: Told = (VerdictCode::NotAnAnswer, Reason::NothingPending, Next::Route);
 
 fn unsure(reason: Reason, next: Next) -> Told {
@@ -95,7 +109,7 @@ fn unsure(reason: Reason, next: Next) -> Told {
 
 impl Behind {
     fn is_open(self) -> bool {
-        matches!(self, Self::Mild | Self::Strict)
+        matches!(self, Self::Mild | Self::Strict | Self::OwnAfterMild | Self::OwnAfterStrict)
     }
 
     /// What an answer that quotes the question is told where it has ended.
@@ -110,6 +124,10 @@ impl Behind {
         })
     }
 
+    fn has_own(self) -> bool {
+        matches!(self, Self::Own | Self::OwnAfterMild | Self::OwnAfterStrict | Self::OwnAnswered)
+    }
+
     fn has_prompt(self) -> bool {
         self.is_open() || self.ended().is_some()
     }
@@ -121,7 +139,9 @@ fn told(behind: Behind, says: Says, quote: Quote) -> Told {
         return (code, reason, Next::LeaveToOperator);
     }
     let polar = matches!(says, Says::Yes | Says::No);
+    let follows_own = behind.has_own() && behind != Behind::OwnAnswered && quote == Quote::Nothing;
     match (says, quote) {
+        (Says::Yes | Says::No | Says::Qualified, _) if follows_own || quote == Quote::OwnQuestion => OWN,
         (Says::Qualified, Quote::Prompt) => {
             unsure(Reason::QualifiedAnswer, if behind.is_open() { Next::AskAgain } else { Next::AskAnew })
         }
@@ -157,7 +177,7 @@ fn stage(behind: Behind) -> (Stage, Option<Asked>) {
 }
 
 fn asked(stage: &mut Stage, context_id: &ContextId, behind: Behind) -> Option<Asked> {
-    let name = if behind == Behind::Mild { "address.update" } else { "order.cancel" };
+    let name = if matches!(behind, Behind::Mild | Behind::OwnAfterMild) { "address.update" } else { "order.cancel" };
     match behind {
         Behind::Silence | Behind::Greeting => return None,
         Behind::Operator | Behind::OperatorAfterYes | Behind::External => {
@@ -166,6 +186,14 @@ fn asked(stage: &mut Stage, context_id: &ContextId, behind: Behind) -> Option<As
             }
             let on = if behind == Behind::External { BlockedOn::External } else { BlockedOn::Operator };
             stage.done(&moving(context_id, Move::Block(on)));
+            return None;
+        }
+        Behind::Own | Behind::OwnAnswered => {
+            ask_own(stage);
+            if behind == Behind::OwnAnswered {
+                let yes = stage.text("sim").op();
+                stage.done(&yes);
+            }
             return None;
         }
         Behind::Approval => {
@@ -192,9 +220,17 @@ fn asked(stage: &mut Stage, context_id: &ContextId, behind: Behind) -> Option<As
         }
         Behind::Cancelled => drop(stage.done(&cancel(&asked.id))),
         Behind::Expired => drop(stage.wait(600)),
+        Behind::OwnAfterMild | Behind::OwnAfterStrict => ask_own(stage),
         _ => {}
     }
     Some(asked)
+}
+
+/// As a handler asks under an id of its own.
+fn ask_own(stage: &mut Stage) {
+    let mut own = stage.outbound(None);
+    own.0.message_id = crate::messages::message_id("own.question");
+    stage.done(&own.op());
 }
 
 #[test]
@@ -202,8 +238,13 @@ fn a_literal_handler_is_told_what_to_do() {
     let mut cells = 0;
     for behind in BEHIND {
         for (text, says) in TEXTS {
-            for quote in [Quote::Nothing, Quote::Prompt, Quote::AnotherMessage] {
-                if quote == Quote::Prompt && !behind.has_prompt() {
+            for quote in [Quote::Nothing, Quote::Prompt, Quote::OwnQuestion, Quote::AnotherMessage] {
+                let exists = match quote {
+                    Quote::Prompt => behind.has_prompt(),
+                    Quote::OwnQuestion => behind.has_own(),
+                    Quote::Nothing | Quote::AnotherMessage => true,
+                };
+                if !exists {
                     continue;
                 }
                 let (mut stage, asked) = stage(behind);
@@ -211,11 +252,14 @@ fn a_literal_handler_is_told_what_to_do() {
                 let message = match quote {
                     Quote::Nothing => message,
                     Quote::Prompt => message.quoting(&asked.as_ref().unwrap().prompt),
+                    Quote::OwnQuestion => message.quoting("own.question"),
                     Quote::AnotherMessage => message.quoting("wamid.another"),
                 };
                 let verdict = stage.verdict(&message.op());
                 let got = (verdict.code, verdict.reason, verdict.next);
                 assert_eq!(got, told(behind, says, quote), "{behind:?} {text:?} {quote:?}");
+                let named = verdict.question_message_id.as_ref().map(cscp::domain::id::MessageId::as_str);
+                assert_eq!(named, (got == OWN).then_some("own.question"), "{behind:?} {text:?} {quote:?}");
                 // Whoever writes has a context from the first message on, whatever it says.
                 let ana = crate::messages::principal(crate::messages::ANA);
                 let open = stage.world.open_context(&crate::messages::conversation(crate::messages::HERE), &ana);

@@ -4,7 +4,7 @@
 use cscp::domain::message::MessageKind;
 use cscp::domain::verdict::{Reason, VerdictCode};
 
-use crate::yes_cells::{Cell, Content, History, Item, Quote, Say, Sent, Tap, Who};
+use crate::yes_cells::{Cell, Content, History, Item, Moment, Quote, Say, Sent, Tap, Who};
 
 /// Verdicts that are right for a cell.
 pub(crate) type Right = Vec<(VerdictCode, Reason)>;
@@ -51,6 +51,22 @@ impl Cell {
     /// The question is open and was put to the sender here. An approval is asked of others.
     fn is_mine(&self) -> bool {
         self.is_open() && self.who == Who::Ana && self.item != Item::Approval
+    }
+
+    /// It follows a question of the caller's own that Ana was asked last, and whose context has not ended.
+    fn answers_own_question(&self, say: Say) -> bool {
+        // Without an item nothing is put again.
+        let none = self.item == Item::None;
+        let asked_last = self.history == History::OtherSince || (none && self.history == History::OtherThenAgain);
+        let in_time = none || !self.moment.is_over() || !self.context_over();
+        let follows = matches!(self.sent, Sent::Now | Sent::Future) && !self.forwarded && self.who == Who::Ana;
+        let reads = is_polar(say) || say == Say::Qualified || self.is_mine() && self.act(say).is_some();
+        asked_last && in_time && follows && reads
+    }
+
+    /// At this moment the context's time is over too.
+    fn context_over(&self) -> bool {
+        self.context_first || self.item == Item::Approval || self.moment == Moment::Later
     }
 
     /// What words ask of the item.
@@ -118,6 +134,7 @@ fn tapped(cell: &Cell, tap: Tap) -> Right {
 fn words(cell: &Cell, say: Say) -> Right {
     let reads = is_polar(say) || cell.is_mine() && cell.act(say).is_some();
     match cell.quote {
+        Quote::None if cell.answers_own_question(say) => one(VerdictCode::NotAnAnswer, Reason::AnswersOtherQuestion),
         Quote::None => bare(cell, say),
         Quote::Newest | Quote::Older if cell.quotes_us() => match cell.act(say) {
             Some(act) => named(cell, act, Reason::Quote),

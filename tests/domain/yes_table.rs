@@ -147,6 +147,7 @@ fn operation(base: &mut Base, cell: &Cell) -> Operation {
         Sent::SameSecondEarlier => Timestamp::from_micros(base.prompted_at.whole_seconds() * SECOND + 1),
         Sent::SameSecond => Timestamp::from_micros(base.prompted_at.whole_seconds() * SECOND),
         Sent::After => Timestamp::from_micros((base.prompted_at.whole_seconds() + 1) * SECOND),
+        Sent::Now => base.stage.at(),
         Sent::Future => Timestamp::from_micros(base.stage.now + 2 * SECOND + 1),
     };
     message = match cell.who {

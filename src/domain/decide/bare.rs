@@ -3,8 +3,10 @@
 use super::answering::entitled;
 use super::interpreting::{Judged, Reader, is_polar, nobody_knows, option_of, ordinary, too_late, unsure};
 use crate::domain::event::LastQuestion;
+use crate::domain::id::MessageId;
 use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
 use crate::domain::lexicon::Reading;
+use crate::domain::message::message_key;
 use crate::domain::prompt::ButtonAction;
 use crate::domain::time::Timestamp;
 use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
@@ -68,6 +70,38 @@ impl Reader<'_> {
             return Some(Reason::SentInFuture);
         }
         (!self.may_follow(prompted_at)).then_some(Reason::PredatesQuestion)
+    }
+
+    /// A yes, a no or the like that quotes or follows a question of the caller's own: it answers that one and nothing of ours,
+    /// whatever else is open.
+    pub(super) fn answers_own(&self, text: &str, reading: &Reading) -> Option<Judged> {
+        if self.message.forwarded || (*reading == Reading::Other && !self.picks(text)) {
+            return None;
+        }
+        let asked = match &self.message.reply_to {
+            Some(quoted) => self.own_question_quoted(quoted)?,
+            None => self.own_question_outstanding()?,
+        };
+        let verdict = Verdict::plain(VerdictCode::NotAnAnswer, Reason::AnswersOtherQuestion, Next::Route);
+        Some((Verdict { question_message_id: Some(asked.clone()), ..verdict }, None))
+    }
+
+    fn own_question_quoted(&self, quoted: &MessageId) -> Option<&MessageId> {
+        let key = message_key(&self.world.tenant_key, &self.message.channel, quoted);
+        let asked = self.world.messages.get(&key)?;
+        let to_sender =
+            asked.conversation_id == self.message.conversation_id && asked.actor_id == self.message.actor_id;
+        (to_sender && asked.verdict.reason == Reason::QuestionRegistered).then_some(&asked.message_id)
+    }
+
+    /// The caller's own question that the conversation heard last, if it was put to this actor and not answered yet, and the
+    /// message was not sent before it.
+    fn own_question_outstanding(&self) -> Option<&MessageId> {
+        let heard = self.world.conversations.get(&self.message.conversation_id)?.last_question.as_ref();
+        let context = self.world.open_context(&self.message.conversation_id, &self.message.actor_id)?;
+        let own = context.own_question.as_ref().filter(|_| heard == Some(&LastQuestion::Other))?;
+        let follows = self.message.sent_at.whole_seconds() >= own.asked_at.whole_seconds();
+        follows.then_some(&own.message_id)
     }
 
     /// Whether the message may have been written after a question that was sent at `prompted_at` and registered as sent before

@@ -22,15 +22,16 @@ impl Turn<'_, '_> {
         if self.world.erased_messages.contains(&key) {
             // Delivered once more. Nothing is known of it any more, and nothing may come of it.
             let verdict = Verdict::plain(VerdictCode::Ignored, Reason::Erased, Next::Nothing);
-            return Ok(Answer::Turn { item: None, context: None, verdict, duplicate: true });
+            return Ok(Answer::Turn { reading: Reading::Other, item: None, context: None, verdict, duplicate: true });
         }
         if let Some(earlier) = self.world.messages.get(&key) {
             if !earlier.body_digest.same(&message.body_digest) {
                 return Err(Refusal::MessageIdReused);
             }
             let (verdict, context_id) = (earlier.verdict.clone(), earlier.context_id.clone());
+            let reading = earlier.reading.clone();
             self.expire_conversations(message);
-            return Ok(self.turn_answer(message, verdict, context_id.as_ref(), true));
+            return Ok(self.turn_answer(message, reading, verdict, context_id.as_ref(), true));
         }
         let extensions = slotting::stored_extensions(self.rules, &self.world.tenant_key, &message.extensions)?;
         let message = &MessageEvent { extensions, ..message.clone() };
@@ -68,7 +69,7 @@ impl Turn<'_, '_> {
         let expires_at = context.as_ref().map(|context| self.after_activity(context, verdict.code));
         let context_id = context.map(|context| context.context_id);
         let event = Event::MessageReceived {
-            message: self.kept(message, key, read.reading, verdict.clone(), context_id.clone()),
+            message: self.kept(message, key, read.reading.clone(), verdict.clone(), context_id.clone()),
             expires_at,
             passed_by: passed_by.clone(),
             withdraws: self.withdraws_unknown(message),
@@ -79,7 +80,7 @@ impl Turn<'_, '_> {
         if let Some(item_id) = passed_by {
             self.give_up(&item_id);
         }
-        self.turn_answer(message, verdict, context_id.as_ref(), false)
+        self.turn_answer(message, read.reading, verdict, context_id.as_ref(), false)
     }
 
     /// A yes binds to nothing for certain that its sender deleted or edited before it arrived here, or that arrived after
@@ -187,6 +188,7 @@ impl Turn<'_, '_> {
             absolute_expires_at: absolute,
             ttl_seconds: rules.ttl_seconds,
             slots: std::collections::BTreeMap::new(),
+            own_question: None,
             trace: crate::domain::context::Trace { last_message_id: cause, last_command_id: None, correlation_id },
             revision: 1,
             policy: self.rules.policy.reference().clone(),
@@ -273,8 +275,10 @@ impl Turn<'_, '_> {
         let context_id =
             self.world.open_context(&message.conversation_id, &message.actor_id).map(|c| c.context_id.clone());
         let record = self.kept(message, key, Reading::Other, verdict.clone(), context_id.clone());
-        self.record_message(message, context_id.as_ref(), Event::MessageRegistered { message: record, question });
-        Ok(self.turn_answer(message, verdict, context_id.as_ref(), false))
+        let awaits_reply = question == Some(LastQuestion::Other) && context_id.is_some();
+        let event = Event::MessageRegistered { message: record, question, awaits_reply };
+        self.record_message(message, context_id.as_ref(), event);
+        Ok(self.turn_answer(message, Reading::Other, verdict, context_id.as_ref(), false))
     }
 
     /// Whether the item is this actor's business: asked of it here, put again here, or its to approve.
@@ -288,6 +292,7 @@ impl Turn<'_, '_> {
     fn turn_answer(
         &self,
         message: &MessageEvent,
+        reading: Reading,
         verdict: Verdict,
         context_id: Option<&ContextId>,
         duplicate: bool,
@@ -298,6 +303,7 @@ impl Turn<'_, '_> {
             .and_then(|id| self.world.contexts.get(id))
             .or_else(|| self.world.open_context(&message.conversation_id, &message.actor_id));
         Answer::Turn {
+            reading,
             item: item.filter(shown).map(|item| Box::new(at_present(self.world, item))),
             context: context.cloned().map(Box::new),
             verdict,

@@ -167,15 +167,20 @@ impl Reader<'_> {
     }
 
     fn text(&self, text: &str, reading: &Reading) -> Judged {
-        match (self.quoted(), &self.message.reply_to) {
-            (Some(item), _) => self.quoting(item, text, reading),
-            // Nothing is open that it could have meant instead.
-            (None, Some(_)) if self.question().is_none() && is_polar(reading) => ordinary(Reason::NothingPending),
-            (None, Some(_)) if is_polar(reading) || self.picks(text).is_some() => {
-                nobody_knows(Reason::QuotesOtherMessage)
-            }
-            (None, Some(_)) => ordinary(Reason::OrdinaryMessage),
-            (None, None) => self.bare(text, reading),
+        if let Some(item) = self.quoted() {
+            return self.quoting(item, text, reading);
+        }
+        if let Some(answers) = self.answers_own(text, reading) {
+            return answers;
+        }
+        if self.message.reply_to.is_none() {
+            return self.bare(text, reading);
+        }
+        // Only what is open could be meant instead of what is quoted.
+        match self.question() {
+            Some(_) if is_polar(reading) || self.picks(text) => nobody_knows(Reason::QuotesOtherMessage),
+            None if is_polar(reading) => ordinary(Reason::NothingPending),
+            Some(_) | None => ordinary(Reason::OrdinaryMessage),
         }
     }
 
@@ -240,9 +245,9 @@ impl Reader<'_> {
         matches!(reading, Reading::Qualified { .. }) || self.meant(item, text, reading).is_some()
     }
 
-    /// The option that a text picks from the open question.
-    fn picks(&self, text: &str) -> Option<u8> {
-        self.question().and_then(|item| option_of(item, text, self.rules))
+    /// Whether a text picks an option of the open question.
+    pub(super) fn picks(&self, text: &str) -> bool {
+        self.question().is_some_and(|item| option_of(item, text, self.rules).is_some())
     }
 
     pub(super) fn named(&self, item: &PendingItem, action: ButtonAction, strength: Reason) -> Judged {

@@ -8,6 +8,7 @@ use super::view::{AboutCommand, ContextWire, Ended, NamedId, bind_by};
 use crate::domain::canonical::{Purpose, canonical, commit};
 use crate::domain::id::{Channel, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId};
 use crate::domain::item::{ItemState, PendingItem, Question};
+use crate::domain::lexicon::Reading;
 use crate::domain::message::{Direction, IdentityChange, MessageEvent, MessageKind, SystemNews, Transcript};
 use crate::domain::operation::Answer;
 use crate::domain::time::Timestamp;
@@ -179,8 +180,30 @@ impl SystemWire {
 #[derive(Debug, Serialize)]
 pub(super) struct TurnWire {
     verdict: VerdictWire,
+    reading: ReadingWire,
     context: Option<ContextWire>,
     duplicate: bool,
+}
+
+/// How the words were read, whatever they answer.
+#[derive(Debug, Serialize)]
+#[serde(tag = "polarity", rename_all = "snake_case")]
+enum ReadingWire {
+    Affirmative { language: String, entry: String },
+    Negative { language: String, entry: String },
+    Qualified { language: String, entry: String },
+    Other,
+}
+
+impl ReadingWire {
+    fn of(reading: Reading) -> Self {
+        match reading {
+            Reading::Affirmative { locale: language, entry, .. } => Self::Affirmative { language, entry },
+            Reading::Negative { locale: language, entry, .. } => Self::Negative { language, entry },
+            Reading::Qualified { locale: language, entry, .. } => Self::Qualified { language, entry },
+            Reading::Other => Self::Other,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -188,6 +211,8 @@ struct VerdictWire {
     code: VerdictCode,
     reason: Reason,
     next: Next,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question_message_id: Option<MessageId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmation: Option<Subject>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -223,12 +248,13 @@ struct Selection {
 impl TurnWire {
     /// The answer to a message that was decided.
     pub(super) fn of(call: &Call, done: Committed<Answer>) -> Result<Self, Problem> {
-        let Answer::Turn { verdict, item, context, duplicate } = done.result else { return Err(unexpected()) };
+        let Answer::Turn { reading, verdict, item, context, duplicate } = done.result else { return Err(unexpected()) };
         let at = done.at;
         metrics::counter!("cscp_verdicts_total", "code" => verdict.code.as_str(), "reason" => verdict.reason.code())
             .increment(1);
         Ok(Self {
             verdict: VerdictWire::of(call, &verdict, item.as_deref()),
+            reading: ReadingWire::of(reading),
             context: context.map(|context| ContextWire::written(call, *context, at)),
             duplicate,
         })
@@ -241,6 +267,7 @@ impl VerdictWire {
             code: verdict.code,
             reason: verdict.reason,
             next: verdict.next,
+            question_message_id: verdict.question_message_id.clone(),
             confirmation: None,
             approval: None,
             disambiguation: None,

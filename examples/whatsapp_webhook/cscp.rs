@@ -121,6 +121,8 @@ pub(crate) struct Verdict {
     #[serde(default)]
     pub(crate) reason: String,
     #[serde(default)]
+    pub(crate) next: String,
+    #[serde(default)]
     pub(crate) confirmation: Option<Confirmation>,
 }
 

@@ -34,6 +34,10 @@ pub(crate) struct Shop {
 impl Shop {
     /// Does what a verdict on an inbound message calls for. Fails only when the delivery should be repeated.
     pub(crate) async fn act(&self, message: &Addressed, answer: &Answer) -> Result<(), Unavailable> {
+        if answer.verdict.next == "leave_to_operator" {
+            // A person writes here now; whatever it was, this program would only talk in between.
+            return Ok(());
+        }
         let said = match answer.verdict.code.as_str() {
             "not_an_answer" => match (order_to_cancel(&message.event), &answer.context) {
                 (Some(order_id), Some(context)) => self.ask(message, &context.context_id, &order_id).await?,

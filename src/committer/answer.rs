@@ -5,7 +5,6 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
 use crate::storage::StorageError;
 
-/// A durable decision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Committed<T = Result<Answer, Refusal>> {
     /// The answer or refusal, or the answer alone after refusals were separated.

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::id::{CommandId, ContextId, ConversationId, CorrelationId, ItemId, ItemKind, PrincipalId, TenantId};
+use super::id::{
+    CommandId, ContextId, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId, TenantId,
+};
 use super::lifecycle::Status;
 use super::policy::PolicyRef;
 use super::slots::Slots;
@@ -169,6 +171,14 @@ pub struct Trace {
     pub correlation_id: Option<CorrelationId>,
 }
 
+/// A question of the caller's own that waits for this actor's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnQuestion {
+    /// The outbound message, as it was registered.
+    pub message_id: MessageId,
+    pub asked_at: Timestamp,
+}
+
 /// The record for one (tenant, conversation, actor).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextRecord {
@@ -192,6 +202,10 @@ pub struct ContextRecord {
     pub ttl_seconds: u32,
     pub slots: Slots,
     pub trace: Trace,
+    /// The last question of the caller's own that was registered for this actor and has not been answered. It is outstanding
+    /// while the conversation has heard no other question since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_question: Option<OwnQuestion>,
     /// Counts changes; the `ETag`.
     pub revision: u64,
     /// The pack in force when it was opened.

@@ -204,6 +204,9 @@ pub enum Event {
         /// The question that it asks, if it asks one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<LastQuestion>,
+        /// Whether it is a question of the caller's own that waits for an answer in the message's context.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        awaits_reply: bool,
     },
     /// A question was asked.
     ItemAsked {

@@ -17,6 +17,7 @@ use super::id::{
     MessageId, PersonId, PrincipalId, RoleName,
 };
 use super::item::PendingItem;
+use super::lexicon::Reading;
 use super::message::MessageEvent;
 use super::policy::SafetyClass;
 use super::principal::{Alias, Maturity, Principal, PrincipalKind};
@@ -259,6 +260,9 @@ pub enum Operation {
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
     Turn {
+        /// How its words were read. Answers that earlier versions kept for repetitions do not say it.
+        #[serde(default)]
+        reading: Reading,
         verdict: Verdict,
         /// The item that the verdict is about, as it stands now.
         item: Option<Box<PendingItem>>,

@@ -28,6 +28,12 @@ impl Timestamp {
         Self(micros.clamp(*RANGE.start(), *RANGE.end()))
     }
 
+    /// An instant from whole seconds since the epoch, held inside the same years.
+    #[must_use]
+    pub fn from_seconds(seconds: i64) -> Self {
+        Self::from_micros(seconds.saturating_mul(MICROS))
+    }
+
     /// Microseconds since the epoch.
     #[must_use]
     pub fn as_micros(self) -> i64 {
@@ -38,6 +44,12 @@ impl Timestamp {
     #[must_use]
     pub fn whole_seconds(self) -> i64 {
         self.0.div_euclid(MICROS)
+    }
+
+    /// Whether it falls on a whole second, as every stamp of WhatsApp does.
+    #[must_use]
+    pub fn is_whole_second(self) -> bool {
+        self.0.rem_euclid(MICROS) == 0
     }
 
     /// This instant plus a number of seconds; stays in range.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::id::ItemId;
+use super::id::{ItemId, MessageId};
 
 /// The verdict's stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -88,9 +88,10 @@ pub enum Reason {
     Bare,
 
     // Why it binds to nothing for certain.
-    /// No question is open.
+    /// Nothing was asked of the sender: a yes or a no is an ordinary message. Or a tap on a button of ours whose question was
+    /// erased since.
     NothingPending,
-    /// It was sent before the question, or in the same second.
+    /// It was sent before the question.
     PredatesQuestion,
     /// Its time stamp lies in the future.
     SentInFuture,
@@ -162,6 +163,8 @@ pub enum Reason {
     CommandEnded,
 
     // Ordinary messages.
+    /// It answers a question of the caller's own, which the verdict names.
+    AnswersOtherQuestion,
     /// Nothing in it reads as an answer.
     OrdinaryMessage,
     /// A tap on a button that is not ours.
@@ -223,12 +226,14 @@ pub enum Next {
     AskAgain,
     /// Ask a new question: the old one is over.
     AskAnew,
-    /// Ask what is meant; nothing is open.
+    /// Ask what is meant: it is an answer, and nobody knows to what.
     AskWhatIsMeant,
     /// Say how it was decided.
     TellDecision,
     /// Treat it as an ordinary message.
     Route,
+    /// Say nothing: a person has taken the conversation over.
+    LeaveToOperator,
     Send,
     Nothing,
 }
@@ -242,19 +247,22 @@ pub struct Verdict {
     /// The item that it names, answers or would have answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<ItemId>,
+    /// The outbound message that asked the caller's own question; with [`Reason::AnswersOtherQuestion`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_message_id: Option<MessageId>,
 }
 
 impl Verdict {
     /// A verdict about one item.
     #[must_use]
     pub fn about(code: VerdictCode, reason: Reason, next: Next, item_id: &ItemId) -> Self {
-        Self { code, reason, next, item_id: Some(item_id.clone()) }
+        Self { code, reason, next, item_id: Some(item_id.clone()), question_message_id: None }
     }
 
     /// A verdict about no item.
     #[must_use]
     pub fn plain(code: VerdictCode, reason: Reason, next: Next) -> Self {
-        Self { code, reason, next, item_id: None }
+        Self { code, reason, next, item_id: None, question_message_id: None }
     }
 }
 

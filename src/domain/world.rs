@@ -1,5 +1,6 @@
 //! What one decision may look at, and how events change it. Live and replay use the same [`World::apply`].
 
+mod hearing;
 mod people;
 mod touched;
 
@@ -23,6 +24,7 @@ use super::principal::Principal;
 use super::slots;
 use super::time::Timestamp;
 
+pub use hearing::MAX_WITHDRAWN;
 pub use touched::Touched;
 
 /// What a conversation remembers beyond its contexts and items.
@@ -35,10 +37,6 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withdrawn: Vec<Digest>,
 }
-
-/// How many messages a conversation remembers that were deleted or edited before they arrived. Channels deliver a message
-/// and its deletion seconds apart, in either order.
-pub const MAX_WITHDRAWN: usize = 32;
 
 /// A frame with the salt of its hash.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -169,7 +167,12 @@ impl World {
                     self.remember_withdrawn(&message.conversation_id, *key);
                 }
             }
-            Event::MessageRegistered { message, question } => self.apply_registered(message, question.as_ref(), at),
+            Event::MessageRegistered { message, question, awaits_reply } => {
+                self.apply_registered(message, question.as_ref(), at);
+                if *awaits_reply {
+                    self.await_reply(message, at);
+                }
+            }
             Event::ItemAsked { item, slot, heard } => self.apply_asked(item, slot.as_ref(), *heard, at),
             Event::PromptAttached { item_id, prompt, heard } => self.apply_prompt(item_id, prompt, *heard),
             Event::ApprovalGiven { item_id, decision } => {
@@ -299,14 +302,6 @@ impl World {
         self.touched.commands.insert(command_id.clone());
     }
 
-    fn remember_withdrawn(&mut self, conversation_id: &ConversationId, key: Digest) {
-        self.touched.conversations.insert(conversation_id.clone());
-        let withdrawn = &mut self.conversations.entry(conversation_id.clone()).or_default().withdrawn;
-        withdrawn.push(key);
-        let excess = withdrawn.len().saturating_sub(MAX_WITHDRAWN);
-        withdrawn.drain(..excess);
-    }
-
     fn apply_message(
         &mut self,
         message: &MessageRecord,
@@ -318,6 +313,8 @@ impl World {
             self.change_context(context_id, at, |context| {
                 context.expires_at = expires_at;
                 message.message_id.as_str().clone_into(&mut context.trace.last_message_id);
+                let answered = message.verdict.question_message_id.as_ref();
+                context.own_question.take_if(|own| answered == Some(&own.message_id));
             });
         }
         if let Some(item_id) = passed_by {
@@ -340,11 +337,6 @@ impl World {
     fn keep_message(&mut self, message: &MessageRecord) {
         self.touched.messages.insert(message.message_key);
         self.messages.insert(message.message_key, message.clone());
-    }
-
-    fn hear(&mut self, conversation_id: &ConversationId, question: LastQuestion) {
-        self.touched.conversations.insert(conversation_id.clone());
-        self.conversations.entry(conversation_id.clone()).or_default().last_question = Some(question);
     }
 
     fn change_context(&mut self, context_id: &ContextId, at: Timestamp, change: impl FnOnce(&mut ContextRecord)) {

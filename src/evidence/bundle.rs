@@ -66,7 +66,6 @@ pub enum Coverage {
         /// The chains, each with its end.
         chains: Vec<Chain>,
     },
-    /// Selected entries.
     Selection,
 }
 

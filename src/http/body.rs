@@ -24,7 +24,6 @@ pub(crate) enum Size {
 }
 
 pub(crate) trait Wire: DeserializeOwned + Send + 'static {
-    /// Its size limit.
     const SIZE: Size = Size::Ordinary;
     /// Whether it may be missing, which means the empty object.
     const MAY_BE_EMPTY: bool = false;

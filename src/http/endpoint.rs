@@ -80,7 +80,6 @@ impl Endpoint {
         self
     }
 
-    /// Open to agents.
     pub(crate) const fn for_agents(mut self) -> Self {
         self.for_agents = true;
         self

@@ -70,9 +70,7 @@ impl fmt::Display for CaseFailure {
 /// The result of a file of cases.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CaseReport {
-    /// Cases that passed.
     pub passed: usize,
-    /// All differences.
     pub failures: Vec<CaseFailure>,
 }
 

@@ -15,7 +15,7 @@ const FORM_OF_HEAD: &[Row] = &[
         ],
     ),
     (
-        &[("version: 1.0.0", "version: 1.0")],
+        &[("version: 1.1.0", "version: 1.0")],
         &[
             r#"p.yaml:3:1 /version: 1 is not of type "string". Write a SemVer version such as 1.4.0. Quote it if it has fewer than two dots."#,
         ],

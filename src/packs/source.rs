@@ -13,7 +13,6 @@ pub type NamedText = (String, String);
 /// Where packs and lexicons are read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackSource {
-    /// The built-in packs.
     Shipped,
     /// A folder with packs (`*.yaml`, `*.yml`, `*.json`) and, in `lexicons/`, lexicons (`*.yaml`). Its packs replace
     /// the built-in ones; its lexicons replace built-in ones of the same file name and add to the rest.

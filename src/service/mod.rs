@@ -106,7 +106,6 @@ impl Caller {
 /// Why a use case was refused or failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ServiceError {
-    /// No valid credential.
     #[error("the credential is missing, unknown, revoked, or its tenant is disabled")]
     Unauthenticated,
     /// The credential lacks a scope.

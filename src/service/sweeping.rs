@@ -13,7 +13,6 @@ use crate::committer::Submission;
 use crate::domain::id::{ConversationId, TenantId};
 use crate::domain::operation::{Operation, Sweep};
 
-/// Conversations per round.
 const ROUND: u32 = 500;
 /// Contexts postponed per round.
 const POSTPONE: u32 = 1_000;

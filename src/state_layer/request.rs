@@ -19,7 +19,6 @@ pub enum Request {
 /// An answer of either kind. Told apart by the name of the member that tells the answer's kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-#[expect(clippy::large_enum_variant, reason = "answers are moved once, from the decision to whoever asked")]
 pub enum Answered {
     /// To an operation on a conversation, a principal or a reader's stream.
     Core(Answer),

@@ -11,7 +11,6 @@ use crate::domain::principal::{PersonKey, Principal};
 /// The most principals that are searched. A name that so many share tells no persons apart.
 pub const MAX_KIN: u32 = 256;
 
-/// A running search.
 #[derive(Debug, Default)]
 pub struct Kin {
     asked: BTreeSet<PersonKey>,

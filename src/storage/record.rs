@@ -161,7 +161,6 @@ pub struct PolicyVersion {
     /// Counted from 1, without a gap.
     pub version: u64,
     pub published_at: Timestamp,
-    /// The publisher's note.
     pub note: Option<String>,
     /// The hash of the set; none if this version returned to the built-in packs.
     pub hash: Option<String>,

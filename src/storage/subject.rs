@@ -114,7 +114,6 @@ pub enum Held {
 }
 
 impl Held {
-    /// Its stored name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -139,7 +138,6 @@ pub struct HoldRow {
     /// The principal or the conversation.
     pub subject: String,
     pub placed_at: Timestamp,
-    /// Further details.
     pub terms: HoldTerms,
 }
 

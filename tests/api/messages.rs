@@ -31,6 +31,91 @@ async fn a_delivery_may_be_repeated_and_an_id_may_not_be_reused() {
 }
 
 #[tokio::test]
+async fn a_first_message_opens_a_context_whatever_it_says() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    for (conversation, text) in
+        [("first-1", "Cancelar"), ("first-2", "quero cancelar"), ("first-3", "👍"), ("first-4", "ok")]
+    {
+        for _ in 0..2 {
+            let got = client.post("/v1/messages", house.message(conversation, text)).await.expect(200);
+            let told = [got.text("/verdict/code"), got.text("/verdict/reason"), got.text("/verdict/next")];
+            assert_eq!(told, ["not_an_answer", "nothing_pending", "route"], "{text}");
+            assert_eq!(got.text("/context/status"), "active", "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_has_taken_over_is_left_to_that_person() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let context = house.opened(&client, "handed").await;
+    let path = format!("/v1/contexts/{context}/transitions");
+    client.post(&path, json!({"action": "block", "on": "operator"})).await.expect(200);
+    for (text, reason) in
+        [("sim", "nothing_pending"), ("não", "nothing_pending"), ("e o pedido 456?", "ordinary_message")]
+    {
+        let got = client.post("/v1/messages", house.message("handed", text)).await.expect(200);
+        assert_eq!([got.text("/verdict/reason"), got.text("/verdict/next")], [reason, "leave_to_operator"], "{text}");
+    }
+    client.post(&path, json!({"action": "unblock"})).await.expect(200);
+    let got = client.post("/v1/messages", house.message("handed", "sim")).await.expect(200);
+    assert_eq!(got.text("/verdict/next"), "route");
+}
+
+#[tokio::test]
+async fn an_answer_to_the_callers_own_question_names_it_and_says_how_it_reads() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let context = house.opened(&client, "own").await;
+    house.asked(&client, &context, ask("cmd-own")).await;
+    let mut question = house.message("own", "Quer receber novidades?");
+    question["direction"] = json!("outbound");
+    client.post("/v1/messages", question.clone()).await.expect(200);
+    house.wait(1);
+    let yes = house.message("own", "sim");
+    let mut quoting = house.message("own", "no, thanks");
+    quoting["reply_to"] = question["message_id"].clone();
+    let told = [
+        (yes.clone(), json!({"polarity": "affirmative", "language": "pt-BR", "entry": "sim"})),
+        (yes, json!({"polarity": "affirmative", "language": "pt-BR", "entry": "sim"})),
+        (quoting, json!({"polarity": "negative", "language": "en", "entry": "no thanks"})),
+    ];
+    for (message, reading) in told {
+        let got = client.post("/v1/messages", message).await.expect(200);
+        assert_eq!(got.text("/verdict/reason"), "answers_other_question");
+        assert_eq!([got.text("/verdict/code"), got.text("/verdict/next")], ["not_an_answer", "route"]);
+        assert_eq!(got.body["verdict"]["question_message_id"], question["message_id"]);
+        assert_eq!(got.body["reading"], reading);
+        assert_eq!(got.text("/context/status"), "pending", "ours stays open");
+    }
+}
+
+/// As `WhatsApp`'s webhook gives it; in another spelling it is the same message.
+#[tokio::test]
+async fn a_message_may_be_sent_at_an_epoch() {
+    let house = House::new().await;
+    let client = house.handler("a").await;
+    let mut message = house.message("epoch", "bom dia");
+    for (sent_at, duplicate) in [("1795187045", false), ("2026-11-20T15:04:05Z", true), ("1795187045", true)] {
+        message["sent_at"] = json!(sent_at);
+        let got = client.post("/v1/messages", message.clone()).await.expect(200);
+        assert_eq!(got.body["duplicate"], duplicate, "{sent_at}");
+    }
+    message["sent_at"] = json!("1795187046");
+    client.post("/v1/messages", message).await.problem(422, "message_id_reused");
+    // A number is no text, and the refusal says what to write.
+    let mut number = house.message("epoch", "bom dia");
+    number["sent_at"] = json!(1_795_187_045);
+    client.ask("POST", "/v1/messages").json(&number).send().await.problem(422, "wrong_type");
+    let mut milliseconds = house.message("epoch", "bom dia");
+    milliseconds["sent_at"] = json!("1795187045000");
+    let got = client.ask("POST", "/v1/messages").json(&milliseconds).send().await.problem(422, "invalid_value");
+    assert!(got.text("/errors/0/problem").contains("ten digits"), "{:?}", got.body);
+}
+
+#[tokio::test]
 async fn every_kind_is_read_and_unknown_news_counts_as_a_change_of_identity() {
     let house = House::new().await;
     let client = house.handler("a").await;
@@ -125,6 +210,9 @@ async fn bounds_hold_and_outbound_words_belong_to_outbound_messages() {
         ("prompt_for", json!("cnf_018bcfe568007707870707070707070f"), "/prompt_for"),
         ("extensions", json!({"x": "y".repeat(17_000)}), "/extensions"),
         ("sent_at", json!("yesterday"), "/sent_at"),
+        ("sent_at", json!("1795187045000"), "/sent_at"),
+        ("sent_at", json!("179518704"), "/sent_at"),
+        ("sent_at", json!("+795187045"), "/sent_at"),
         ("channel", json!("a\nb"), "/channel"),
         ("locale", json!(fresh(&"l".repeat(40))), "/locale"),
     ];

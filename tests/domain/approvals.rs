@@ -88,11 +88,11 @@ fn two_approvals_are_two_persons() {
 fn an_approval_is_given_by_name_and_never_by_a_bare_yes() {
     let (mut stage, _, asked) = wanting("wire.send");
     let own = stage.text("yes").op();
-    expect(&stage.verdict(&own), VerdictCode::Ambiguous, Reason::OtherActor);
+    expect(&stage.verdict(&own), VerdictCode::NotAnAnswer, Reason::NothingPending);
     let here = stage.text("yes").of("boss").op();
     expect(&stage.verdict(&here), VerdictCode::Ambiguous, Reason::OtherActor);
     let there = stage.text("yes").of("boss").in_conversation("conv-b").op();
-    expect(&stage.verdict(&there), VerdictCode::Ambiguous, Reason::NothingPending);
+    expect(&stage.verdict(&there), VerdictCode::NotAnAnswer, Reason::NothingPending);
     // The prompt as the boss got it.
     stage.done(&attach(&asked.id, "prompt.boss"));
     let quoted = stage.text("yes").quoting("prompt.boss").of("boss").in_conversation("conv-b").op();

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{SECOND, Stage, expect};
 use crate::house::Pack;
-use crate::operations::{Asked, ask, bind, op, spec, target};
+use crate::operations::{Asked, ask, attach, bind, op, spec, target};
 
 /// Question A, then question B in its place.
 fn a_then_b(stage: &mut Stage, gap_seconds: i64) -> (Asked, Asked) {
@@ -54,7 +54,7 @@ fn an_expired_card_tapped_later_does_not_approve_the_newer_one() {
 }
 
 #[test]
-fn a_typed_yes_with_another_question_since_is_ambiguous() {
+fn a_typed_yes_with_another_question_since_answers_that_one() {
     let mut stage = Stage::new(Pack::House);
     let context_id = stage.greet();
     let asked = stage.confirm(&context_id, "c-a", "address.update");
@@ -63,7 +63,11 @@ fn a_typed_yes_with_another_question_since_is_ambiguous() {
     stage.done(&other);
     stage.wait(2);
     let yes = stage.text("yes").op();
+    expect(&stage.verdict(&yes), VerdictCode::NotAnAnswer, Reason::AnswersOtherQuestion);
+    // That one is answered now; ours is still not the one that was heard last.
+    let yes = stage.text("yes").op();
     expect(&stage.verdict(&yes), VerdictCode::Ambiguous, Reason::OtherQuestionSince);
+    assert!(stage.item(&asked.id).is_open());
     let statement = stage.outbound(None).statement().op();
     stage.done(&statement);
     let again = stage.outbound(Some(&asked.id)).op();
@@ -114,10 +118,65 @@ fn a_yes_sent_before_the_question_and_delivered_after_it_is_no_answer() {
     let asked = stage.confirm(&context_id, "c-a", "address.update");
     stage.wait(2);
     expect(&stage.verdict(&early.op()), VerdictCode::Ambiguous, Reason::PredatesQuestion);
-    let edge = Timestamp::from_micros((stage.at().whole_seconds() - 2) * SECOND);
-    let same_second = stage.text("yes").sent(edge).op();
-    expect(&stage.verdict(&same_second), VerdictCode::Ambiguous, Reason::PredatesQuestion);
+    let second = (stage.at().whole_seconds() - 2) * SECOND;
+    // A fraction shows that it came first; the second before shows it too.
+    for edge in [second - SECOND, second - 1, second + 1, second + 249_999] {
+        let early = stage.text("yes").sent(Timestamp::from_micros(edge)).op();
+        expect(&stage.verdict(&early), VerdictCode::Ambiguous, Reason::PredatesQuestion);
+    }
     assert!(stage.item(&asked.id).is_open());
+}
+
+/// `WhatsApp` stamps whole seconds, and a quick "yes" bears the second of its question.
+#[test]
+fn a_yes_of_the_question_s_second_counts_when_it_arrives_after_the_question_was_registered_as_sent() {
+    for attached_first in [true, false] {
+        for stamp in [0, 250_000, 999_999] {
+            let mut stage = Stage::new(Pack::House);
+            let context_id = stage.greet();
+            stage.wait(2);
+            let what = AskWhat::Confirmation(spec("c-a", "address.update", target()));
+            let asked = stage.asked(ask(&context_id, what));
+            let sent = Timestamp::from_micros(stage.at().whole_seconds() * SECOND + stamp);
+            let yes = stage.text("yes").sent(sent).op();
+            if attached_first {
+                stage.done(&attach(&asked.id, "prompt.a"));
+                expect(&stage.verdict(&yes), VerdictCode::Confirmed, Reason::Bare);
+            } else {
+                expect(&stage.verdict(&yes), VerdictCode::Ambiguous, Reason::PromptNotSent);
+                stage.done(&attach(&asked.id, "prompt.a"));
+                expect(&stage.verdict(&yes), VerdictCode::Ambiguous, Reason::PromptNotSent);
+            }
+        }
+    }
+}
+
+/// A yes from the near future counts against nothing that was said against it before it arrived.
+#[test]
+fn what_is_tolerated_of_clocks_lets_no_yes_pass_a_stop() {
+    for ahead in [0, 1, 2 * SECOND, 2 * SECOND + 1] {
+        let mut stage = Stage::new(Pack::Basic);
+        let context_id = stage.greet();
+        let asked = stage.confirm(&context_id, "c-a", "order.cancel");
+        stage.wait(2);
+        let wait = stage.text("espera").op();
+        stage.done(&wait);
+        let yes = stage.tap(&asked.yes()).sent(Timestamp::from_micros(stage.now + ahead)).op();
+        expect(&stage.verdict(&yes), VerdictCode::Ambiguous, Reason::TakenBack);
+    }
+}
+
+/// Meta's clock may be a second or two ahead of ours; nothing further.
+#[test]
+fn the_shipped_rules_tolerate_a_clock_that_is_two_seconds_ahead() {
+    for (ahead, reason) in [(2 * SECOND, Reason::Bare), (2 * SECOND + 1, Reason::SentInFuture)] {
+        let mut stage = Stage::new(Pack::Basic);
+        let context_id = stage.greet();
+        stage.confirm(&context_id, "c-a", "address.update");
+        stage.wait(2);
+        let yes = stage.text("yes").sent(Timestamp::from_micros(stage.now + ahead)).op();
+        assert_eq!(stage.verdict(&yes).reason, reason, "{ahead}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cscp::domain::command::ExecutionState;
-use cscp::domain::context::State;
+use cscp::domain::context::{BlockedOn, ContextRecord, State};
 use cscp::domain::decide::{Decision, Rules};
 use cscp::domain::event::{Event, LastQuestion};
 use cscp::domain::fingerprint::{fingerprint, material};
@@ -16,10 +16,10 @@ use cscp::domain::principal::Principal;
 use cscp::domain::prompt::read_button_id;
 use cscp::domain::slots::pending_slot;
 use cscp::domain::time::Timestamp;
-use cscp::domain::verdict::{Reason, Verdict, VerdictCode};
+use cscp::domain::verdict::{Next, Reason, Verdict, VerdictCode};
 use cscp::domain::world::{World, is_live};
 
-use crate::harness::is_due_event;
+use crate::harness::{SECOND, is_due_event};
 use crate::invariants_time::{
     invariant_absolute_deadline, invariant_frames_immutable, invariant_no_deadline_lengthened,
     invariant_s3_nothing_after_the_deadline,
@@ -81,6 +81,8 @@ pub(crate) fn check(step: &Step<'_>) {
     invariant_s5_duplicates_change_nothing(step);
     invariant_s7_bound_is_what_was_agreed(step);
     invariant_taken_back_by_its_giver(step);
+    invariant_left_to_the_operator(step);
+    invariant_own_questions_are_named(step);
     invariant_one_owner_executes(step);
     invariant_enough_people_approved(step);
     invariant_s10_identity_change_voids(step);
@@ -197,6 +199,35 @@ fn invariant_taken_back_by_its_giver(step: &Step<'_>) {
     }
 }
 
+/// Where a person has taken over, the handler is told to stay silent, and nowhere else.
+fn invariant_left_to_the_operator(step: &Step<'_>) {
+    let (Some((verdict, false)), Some(message)) = (step.turn(), step.message()) else { return };
+    let context = step.before.open_context(&message.conversation_id, &message.actor_id);
+    let handed_over = context.filter(|context| {
+        let to_operator = matches!(context.state, State::Blocked { on: BlockedOn::Operator, .. });
+        to_operator && step.now < context.expires_at && message.direction == Direction::Inbound
+    });
+    let item = verdict.item_id.as_ref().and_then(|id| step.after.items.get(id));
+    let elsewhere = |context: &ContextRecord| item.is_some_and(|item| item.context_id != context.context_id);
+    let told = handed_over.is_some_and(|context| !verdict.code.is_acceptance() || !elsewhere(context));
+    assert_eq!(verdict.next == Next::LeaveToOperator, told, "{verdict:?}");
+}
+
+/// A message that answers a question of the caller's own names it: one that was put to its writer in this conversation, and that was
+/// registered before.
+fn invariant_own_questions_are_named(step: &Step<'_>) {
+    let (Some((verdict, false)), Some(message)) = (step.turn(), step.message()) else { return };
+    let names = verdict.question_message_id.as_ref();
+    assert_eq!(names.is_some(), verdict.reason == Reason::AnswersOtherQuestion, "{verdict:?}");
+    let Some(question_id) = names else { return };
+    assert!(step.answered().is_empty() && verdict.code == VerdictCode::NotAnAnswer, "{verdict:?}");
+    let asked =
+        step.before.messages.values().find(|known| known.message_id == *question_id).expect("it was registered");
+    assert_eq!(asked.verdict.reason, Reason::QuestionRegistered);
+    assert_eq!((&asked.conversation_id, &asked.actor_id), (&message.conversation_id, &message.actor_id));
+    assert!(asked.received_at.whole_seconds() <= message.sent_at.whole_seconds() || message.reply_to.is_some());
+}
+
 /// One attempt at a time may execute, and it changes only by a take-over of what is unknown.
 fn invariant_one_owner_executes(step: &Step<'_>) {
     let Ok(Answer::Bound { command, execute, .. }) = &step.decision.result else { return };
@@ -265,7 +296,10 @@ fn invariant_s2_bare_only_under_conditions(step: &Step<'_>) {
     assert_eq!(heard, Some(LastQuestion::Item(item.item_id.clone())), "another question was heard since");
     let prompt = item.prompts.last().unwrap();
     let prompted = prompt.message_id.as_ref().and(prompt.sent_at).expect("its prompt is attached");
-    assert!(message.sent_at.whole_seconds() > prompted.whole_seconds(), "sent before the question");
+    // The prompt was attached before this message arrived: `step.before` has it.
+    let (said, asked) = (message.sent_at.as_micros(), prompted.as_micros());
+    let unclear = said % SECOND == 0 && said == asked - asked % SECOND;
+    assert!(said >= asked || unclear, "sent before the question");
     let tolerance = step.rules.policy.pack().answers.future_tolerance_seconds;
     assert!(message.sent_at <= step.now.plus_seconds(tolerance), "sent in the future");
     assert!(matches!(message.kind, MessageKind::Text | MessageKind::Audio), "{:?} is no bare answer", message.kind);

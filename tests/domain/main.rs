@@ -23,6 +23,7 @@ mod outside;
 mod outside_words;
 mod stopping;
 mod targets;
+mod told;
 mod yes_cells;
 mod yes_oracle;
 mod yes_table;

@@ -109,6 +109,8 @@ fn expect_variety(tally: &Tally) {
         "superseded/identity_changed",
         "ambiguous/other_question_since",
         "ambiguous/predates_question",
+        "not_an_answer/nothing_pending",
+        "not_an_answer/answers_other_question",
         "ambiguous/prompt_not_sent",
         "duplicate",
         "bound/false",

@@ -78,8 +78,14 @@ pub(crate) enum Who {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
     Before,
+    /// In the second of the question, with a fraction that shows it to be earlier.
+    SameSecondEarlier,
+    /// The second of the question, stamped as WhatsApp does.
     SameSecond,
+    /// In the second that follows the prompt's.
     After,
+    /// As it arrives.
+    Now,
     Future,
 }
 
@@ -162,7 +168,8 @@ pub(crate) const HISTORIES: [History; 6] = [
 ];
 pub(crate) const MOMENTS: [Moment; 4] = [Moment::Inside, Moment::JustBefore, Moment::At, Moment::Later];
 pub(crate) const PEOPLE: [Who; 4] = [Who::Ana, Who::AnaElsewhere, Who::Eve, Who::Boss];
-pub(crate) const SENT: [Sent; 4] = [Sent::Before, Sent::SameSecond, Sent::After, Sent::Future];
+pub(crate) const SENT: [Sent; 6] =
+    [Sent::Before, Sent::SameSecondEarlier, Sent::SameSecond, Sent::After, Sent::Now, Sent::Future];
 pub(crate) const QUOTES: [Quote; 4] = [Quote::None, Quote::Newest, Quote::Older, Quote::Other];
 
 /// Every content with whether voice and reactions answer.

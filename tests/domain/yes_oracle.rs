@@ -4,7 +4,7 @@
 use cscp::domain::message::MessageKind;
 use cscp::domain::verdict::{Reason, VerdictCode};
 
-use crate::yes_cells::{Cell, Content, History, Item, Quote, Say, Sent, Tap, Who};
+use crate::yes_cells::{Cell, Content, History, Item, Moment, Quote, Say, Sent, Tap, Who};
 
 /// Verdicts that are right for a cell.
 pub(crate) type Right = Vec<(VerdictCode, Reason)>;
@@ -23,6 +23,11 @@ fn one(code: VerdictCode, reason: Reason) -> Right {
 
 fn unsure(reasons: &[Reason]) -> Right {
     reasons.iter().map(|reason| (VerdictCode::Ambiguous, *reason)).collect()
+}
+
+/// A yes or a no, and nobody was asked: an ordinary message that says so.
+fn courtesy() -> Right {
+    one(VerdictCode::NotAnAnswer, Reason::NothingPending)
 }
 
 fn ordinary() -> Right {
@@ -48,6 +53,22 @@ impl Cell {
         self.is_open() && self.who == Who::Ana && self.item != Item::Approval
     }
 
+    /// It follows a question of the caller's own that Ana was asked last, and whose context has not ended.
+    fn answers_own_question(&self, say: Say) -> bool {
+        // Without an item nothing is put again.
+        let none = self.item == Item::None;
+        let asked_last = self.history == History::OtherSince || (none && self.history == History::OtherThenAgain);
+        let in_time = none || !self.moment.is_over() || !self.context_over();
+        let follows = matches!(self.sent, Sent::Now | Sent::Future) && !self.forwarded && self.who == Who::Ana;
+        let reads = is_polar(say) || say == Say::Qualified || self.is_mine() && self.act(say).is_some();
+        asked_last && in_time && follows && reads
+    }
+
+    /// At this moment the context's time is over too.
+    fn context_over(&self) -> bool {
+        self.context_first || self.item == Item::Approval || self.moment == Moment::Later
+    }
+
     /// What words ask of the item.
     fn act(&self, say: Say) -> Option<Act> {
         match say {
@@ -71,14 +92,14 @@ pub(crate) fn expected(cell: &Cell) -> Right {
         Content::Tap(_, Tap::Foreign) => one(VerdictCode::NotAnAnswer, Reason::ForeignButton),
         Content::Tap(_, tap) => tapped(cell, tap),
         Content::Voice(say, sure) => {
-            let addressed = cell.quotes_us() || cell.is_mine();
-            let answers = is_polar(say) || addressed && (say == Say::Qualified || cell.act(say).is_some());
-            match (answers, cell.loose, sure) {
-                (false, _, _) => ordinary(),
-                (true, false, _) => unsure(&[Reason::KindNotAccepted]),
-                (true, true, false) => unsure(&[Reason::LowConfidence]),
-                (true, true, true) => words(cell, say),
-            }
+            // What was spoken answers nothing that it would not answer if it were typed.
+            let typed = words(cell, say);
+            let unheard = if cell.loose { Reason::LowConfidence } else { Reason::KindNotAccepted };
+            let refused = |(code, reason)| match code {
+                VerdictCode::NotAnAnswer => (code, reason),
+                _ => (VerdictCode::Ambiguous, unheard),
+            };
+            if cell.loose && sure { typed } else { typed.into_iter().map(refused).collect() }
         }
         Content::Reaction(Say::Nothing) => one(VerdictCode::Ignored, Reason::ReactionRemoved),
         Content::Reaction(_) if !cell.loose => one(VerdictCode::Ignored, Reason::ReactionsOff),
@@ -113,6 +134,7 @@ fn tapped(cell: &Cell, tap: Tap) -> Right {
 fn words(cell: &Cell, say: Say) -> Right {
     let reads = is_polar(say) || cell.is_mine() && cell.act(say).is_some();
     match cell.quote {
+        Quote::None if cell.answers_own_question(say) => one(VerdictCode::NotAnAnswer, Reason::AnswersOtherQuestion),
         Quote::None => bare(cell, say),
         Quote::Newest | Quote::Older if cell.quotes_us() => match cell.act(say) {
             Some(act) => named(cell, act, Reason::Quote),
@@ -123,7 +145,8 @@ fn words(cell: &Cell, say: Say) -> Right {
             }
             None => ordinary(),
         },
-        _ if reads => unsure(&[Reason::QuotesOtherMessage]),
+        _ if reads && cell.is_mine() => unsure(&[Reason::QuotesOtherMessage]),
+        _ if reads => courtesy(),
         _ => ordinary(),
     }
 }
@@ -193,14 +216,14 @@ fn bare(cell: &Cell, say: Say) -> Right {
         (cell.history == History::OtherSince, Reason::OtherQuestionSince),
         (matches!(cell.history, History::Unattached | History::AgainUnattached), Reason::PromptNotSent),
         (cell.sent == Sent::Future, Reason::SentInFuture),
-        (matches!(cell.sent, Sent::Before | Sent::SameSecond), Reason::PredatesQuestion),
+        (matches!(cell.sent, Sent::Before | Sent::SameSecondEarlier), Reason::PredatesQuestion),
     ];
     why.extend(fails.iter().filter(|(fails, _)| *fails).map(|(_, reason)| *reason));
     if why.is_empty() { named(cell, act, Reason::Bare) } else { unsure(&why) }
 }
 
 /// Nothing that was asked of the sender is open here. An answer to the question heard last, if that was the sender's and its time
-/// is over, is late; anything else that says yes or no hangs in the air.
+/// is over, is late; anything else that says yes or no is a courtesy.
 fn bare_without_question(cell: &Cell, say: Say) -> Right {
     // An approval that is put again in this conversation is heard here, whoever it is asked of.
     let approval = cell.item == Item::Approval;
@@ -210,19 +233,18 @@ fn bare_without_question(cell: &Cell, say: Say) -> Right {
     let late = heard_last && cell.moment.is_over() && cell.act(say).is_some();
     match (late, is_polar(say)) {
         // An identity that changed as well leaves nothing to be late for.
-        (true, true) if cell.identity_changed => {
-            over(cell).into_iter().chain(unsure(&[Reason::NothingPending])).collect()
-        }
+        (true, true) if cell.identity_changed => over(cell).into_iter().chain(courtesy()).collect(),
         (true, false) if cell.identity_changed => over(cell).into_iter().chain(ordinary()).collect(),
         (true, _) => over(cell),
-        (false, true) if cell.is_open() && (cell.who == Who::Eve || approval && cell.who == Who::Ana) => {
+        // A question to somebody else is open here. An approval that is asked elsewhere is none of theirs.
+        (false, true) if cell.is_open() && heard_here && (cell.who == Who::Eve || approval && cell.who == Who::Ana) => {
             unsure(&[Reason::OtherActor])
         }
         // Whether Eve's turn looks at what Ana's changed identity was asked is nobody's promise.
         (false, true) if cell.identity_changed && cell.who == Who::Eve => {
-            unsure(&[Reason::OtherActor, Reason::NothingPending])
+            unsure(&[Reason::OtherActor]).into_iter().chain(courtesy()).collect()
         }
-        (false, true) => unsure(&[Reason::NothingPending]),
+        (false, true) => courtesy(),
         (false, false) => ordinary(),
     }
 }

@@ -144,9 +144,11 @@ fn operation(base: &mut Base, cell: &Cell) -> Operation {
     };
     message.0.sent_at = match cell.sent {
         Sent::Before => Timestamp::from_micros(base.prompted_at.as_micros() - SECOND),
-        Sent::SameSecond => Timestamp::from_micros(base.prompted_at.whole_seconds() * SECOND + SECOND - 1),
+        Sent::SameSecondEarlier => Timestamp::from_micros(base.prompted_at.whole_seconds() * SECOND + 1),
+        Sent::SameSecond => Timestamp::from_micros(base.prompted_at.whole_seconds() * SECOND),
         Sent::After => Timestamp::from_micros((base.prompted_at.whole_seconds() + 1) * SECOND),
-        Sent::Future => Timestamp::from_micros(base.stage.now + 1),
+        Sent::Now => base.stage.at(),
+        Sent::Future => Timestamp::from_micros(base.stage.now + 2 * SECOND + 1),
     };
     message = match cell.who {
         Who::Ana => message,

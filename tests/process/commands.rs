@@ -176,7 +176,7 @@ const DEMO: &[&str] = &[
     "→ confirmed  (reason: nonce_and_quote; next: bind_command)",
     "→ already_decided  (reason: already_granted; next: tell_decision)",
     "→ ambiguous  (reason: quotes_other_message; next: ask_what_is_meant)",
-    "→ ambiguous  (reason: other_question_since; next: ask_again)",
+    "→ not_an_answer  (reason: answers_other_question; next: route)",
     "→ ambiguous  (reason: qualified_answer; next: ask_again)",
     "→ confirmed  (reason: quote; next: bind_command)",
     "→ 409 target_mismatch",

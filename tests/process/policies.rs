@@ -23,7 +23,7 @@ fn packs(folder: &Folder, name: &str, version: &str) -> String {
     let shipped = repository().join("policies");
     let text = fs::read_to_string(shipped.join("basic.yaml")).unwrap();
     let fresh = packs.join("basic.fresh");
-    fs::write(&fresh, text.replace("version: 1.0.0", &format!("version: {version}"))).unwrap();
+    fs::write(&fresh, text.replace("version: 1.1.0", &format!("version: {version}"))).unwrap();
     fs::rename(fresh, packs.join("basic.yaml")).unwrap();
     fs::copy(shipped.join("cases/basic.cases.yaml"), packs.join("cases/basic.cases.yaml")).unwrap();
     packs.to_str().unwrap().to_owned()
@@ -41,13 +41,13 @@ async fn expect_soon(server: &Server, pointer: &str, value: Value) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_published_reaches_running_servers_and_a_folder_wins() {
     let folder = Folder::with_tenant();
-    let (first, own) = (packs(&folder, "first", "1.1.0"), packs(&folder, "own", "7.0.0"));
+    let (first, own) = (packs(&folder, "first", "1.2.0"), packs(&folder, "own", "7.0.0"));
     // A SQLite file has one server.
     let servers: Vec<Server> = (0..if leg::on_postgres() { 2 } else { 1 }).map(|_| Server::start(&folder)).collect();
     assert!(folder.done(&["policy", "published"]).contains("Nothing was published"));
     folder.done(&["tenant", "attach-policy", TENANT, "strong"]);
     let said = folder.done(&["policy", "publish", &first, "--note", "new windows"]);
-    assert!(said.contains("basic 1.1.0") && said.contains("This is version 1."), "{said}");
+    assert!(said.contains("basic 1.2.0") && said.contains("This is version 1."), "{said}");
     assert!(said.contains(&format!("every command is S3: {TENANT}")), "{said}");
     for server in &servers {
         expect_soon(server, "/version", 1.into()).await;
@@ -70,7 +70,7 @@ async fn what_is_published_reaches_running_servers_and_a_folder_wins() {
     alone.stop().await;
 
     let listed = folder.done(&["policy", "published"]);
-    assert!(listed.starts_with("2\t") && listed.contains("new windows") && listed.contains("basic 1.1.0"), "{listed}");
+    assert!(listed.starts_with("2\t") && listed.contains("new windows") && listed.contains("basic 1.2.0"), "{listed}");
     let out = folder.path().join("out");
     folder.done(&["policy", "published", "--version", "1", "--into", out.to_str().unwrap()]);
     for file in ["basic.yaml", "cases/basic.cases.yaml"] {
@@ -86,7 +86,7 @@ fn what_is_wrong_is_told_and_not_published() {
     let refused = folder.run(&["policy", "publish", &broken]);
     assert!(!refused.status.success() && printed(&refused).starts_with("basic.yaml:3:"), "{refused:?}");
     assert!(complained(&refused).contains("nothing was published"));
-    let cases = packs(&folder, "cases", "1.1.0");
+    let cases = packs(&folder, "cases", "1.2.0");
     let file = Path::new(&cases).join("cases/basic.cases.yaml");
     fs::write(&file, fs::read_to_string(&file).unwrap().replacen("class: S0", "class: S1", 1)).unwrap();
     for what in ["publish", "check"] {
@@ -114,7 +114,7 @@ fn a_tenant_is_attached_to_a_pack_that_is_there_and_to_none() {
     folder.done(&["tenant", "attach-policy", TENANT, "--none"]);
     assert_eq!(policy(), "policy: by selector");
     // What is published counts, and not what the program brings along.
-    folder.done(&["policy", "publish", &packs(&folder, "only-basic", "1.1.0")]);
+    folder.done(&["policy", "publish", &packs(&folder, "only-basic", "1.2.0")]);
     let refused = folder.run(&["tenant", "attach-policy", TENANT, "strong"]);
     assert!(complained(&refused).contains("no policy pack strong"), "{refused:?}");
 }

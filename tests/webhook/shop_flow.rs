@@ -222,6 +222,18 @@ async fn the_other_verdicts_are_explained_once_and_in_registered_words() {
 }
 
 #[tokio::test]
+async fn what_is_left_to_an_operator_is_answered_by_nobody_else() {
+    for code in ["not_an_answer", "ambiguous", "expired", "declined"] {
+        let bench = Bench::new().await;
+        bench.stub.script(|script| {
+            script.verdicts.insert("wamid.1".to_owned(), json!({ "code": code, "next": "leave_to_operator" }));
+        });
+        assert_eq!(bench.deliver(&text("wamid.1", "cancel order 123")).await.status, StatusCode::OK, "{code}");
+        assert_eq!(bench.stub.names(), ["POST /v1/messages"], "{code}");
+    }
+}
+
+#[tokio::test]
 async fn words_that_could_not_be_registered_are_not_sent() {
     let bench = Bench::new().await;
     bench.stub.script(|script| {

@@ -3,7 +3,7 @@
 use super::answering::entitled;
 use super::{Turn, about_context, about_item, at_present, interpret, slotting};
 use crate::domain::canonical::Digest;
-use crate::domain::context::{ContextRecord, State};
+use crate::domain::context::{BlockedOn, ContextRecord, State};
 use crate::domain::event::{About, Event, LastQuestion, StreamKey};
 use crate::domain::id::{ContextId, ConversationId, CorrelationId, ItemId, PrincipalId};
 use crate::domain::item::{ItemState, MAX_PROMPTS, PendingItem, VoidReason};
@@ -22,15 +22,16 @@ impl Turn<'_, '_> {
         if self.world.erased_messages.contains(&key) {
             // Delivered once more. Nothing is known of it any more, and nothing may come of it.
             let verdict = Verdict::plain(VerdictCode::Ignored, Reason::Erased, Next::Nothing);
-            return Ok(Answer::Turn { item: None, context: None, verdict, duplicate: true });
+            return Ok(Answer::Turn { reading: Reading::Other, item: None, context: None, verdict, duplicate: true });
         }
         if let Some(earlier) = self.world.messages.get(&key) {
             if !earlier.body_digest.same(&message.body_digest) {
                 return Err(Refusal::MessageIdReused);
             }
             let (verdict, context_id) = (earlier.verdict.clone(), earlier.context_id.clone());
+            let reading = earlier.reading.clone();
             self.expire_conversations(message);
-            return Ok(self.turn_answer(message, verdict, context_id.as_ref(), true));
+            return Ok(self.turn_answer(message, reading, verdict, context_id.as_ref(), true));
         }
         let extensions = slotting::stored_extensions(self.rules, &self.world.tenant_key, &message.extensions)?;
         let message = &MessageEvent { extensions, ..message.clone() };
@@ -59,6 +60,7 @@ impl Turn<'_, '_> {
     fn receive(&mut self, message: &MessageEvent, key: Digest) -> Answer {
         let read = interpret(self.world, message, self.rules, self.now);
         let verdict = self.unless_withdrawn(message, key, read.verdict);
+        let verdict = self.unless_handed_over(message, verdict);
         if message.kind == MessageKind::System {
             self.identity_news(message);
         }
@@ -67,7 +69,7 @@ impl Turn<'_, '_> {
         let expires_at = context.as_ref().map(|context| self.after_activity(context, verdict.code));
         let context_id = context.map(|context| context.context_id);
         let event = Event::MessageReceived {
-            message: self.kept(message, key, read.reading, verdict.clone(), context_id.clone()),
+            message: self.kept(message, key, read.reading.clone(), verdict.clone(), context_id.clone()),
             expires_at,
             passed_by: passed_by.clone(),
             withdraws: self.withdraws_unknown(message),
@@ -78,7 +80,7 @@ impl Turn<'_, '_> {
         if let Some(item_id) = passed_by {
             self.give_up(&item_id);
         }
-        self.turn_answer(message, verdict, context_id.as_ref(), false)
+        self.turn_answer(message, read.reading, verdict, context_id.as_ref(), false)
     }
 
     /// A yes binds to nothing for certain that its sender deleted or edited before it arrived here, or that arrived after
@@ -89,8 +91,8 @@ impl Turn<'_, '_> {
         let withdrawn = conversation.is_some_and(|conversation| conversation.withdrawn.contains(&key));
         let item = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id));
         // Of a message from the future nobody knows when it was sent: words against it count as the later ones.
-        let tolerance = self.rules.policy.pack().answers.future_tolerance_seconds;
-        let is_timed = message.sent_at <= self.now.plus_seconds(tolerance);
+        // What is tolerated of clocks lets a yes count; it lets no yes count against a stop.
+        let is_timed = message.sent_at <= self.now;
         let sent_at = if is_timed { message.sent_at } else { Timestamp::from_micros(i64::MIN) };
         let stopped = item.is_some_and(|item| item.was_stopped_after(&message.actor_id, sent_at));
         match &verdict.item_id {
@@ -99,6 +101,21 @@ impl Turn<'_, '_> {
             }
             _ => verdict,
         }
+    }
+
+    /// In a context that waits for an operator the handler stays silent, whatever the message means. An approver's answer to an
+    /// item of another context is still acted upon there.
+    fn unless_handed_over(&self, message: &MessageEvent, verdict: Verdict) -> Verdict {
+        let Some(context) = self.world.open_context(&message.conversation_id, &message.actor_id) else {
+            return verdict;
+        };
+        let handed_over = matches!(context.state, State::Blocked { on: BlockedOn::Operator, .. });
+        let item = verdict.item_id.as_ref().and_then(|id| self.world.items.get(id));
+        let elsewhere = item.is_some_and(|item| item.context_id != context.context_id);
+        if handed_over && !(elsewhere && verdict.code.is_acceptance()) {
+            return Verdict { next: Next::LeaveToOperator, ..verdict };
+        }
+        verdict
     }
 
     /// The dedupe key of the message that this one deletes or edits, if that one has not arrived yet.
@@ -171,6 +188,7 @@ impl Turn<'_, '_> {
             absolute_expires_at: absolute,
             ttl_seconds: rules.ttl_seconds,
             slots: std::collections::BTreeMap::new(),
+            own_question: None,
             trace: crate::domain::context::Trace { last_message_id: cause, last_command_id: None, correlation_id },
             revision: 1,
             policy: self.rules.policy.reference().clone(),
@@ -257,8 +275,10 @@ impl Turn<'_, '_> {
         let context_id =
             self.world.open_context(&message.conversation_id, &message.actor_id).map(|c| c.context_id.clone());
         let record = self.kept(message, key, Reading::Other, verdict.clone(), context_id.clone());
-        self.record_message(message, context_id.as_ref(), Event::MessageRegistered { message: record, question });
-        Ok(self.turn_answer(message, verdict, context_id.as_ref(), false))
+        let awaits_reply = question == Some(LastQuestion::Other) && context_id.is_some();
+        let event = Event::MessageRegistered { message: record, question, awaits_reply };
+        self.record_message(message, context_id.as_ref(), event);
+        Ok(self.turn_answer(message, Reading::Other, verdict, context_id.as_ref(), false))
     }
 
     /// Whether the item is this actor's business: asked of it here, put again here, or its to approve.
@@ -272,6 +292,7 @@ impl Turn<'_, '_> {
     fn turn_answer(
         &self,
         message: &MessageEvent,
+        reading: Reading,
         verdict: Verdict,
         context_id: Option<&ContextId>,
         duplicate: bool,
@@ -282,6 +303,7 @@ impl Turn<'_, '_> {
             .and_then(|id| self.world.contexts.get(id))
             .or_else(|| self.world.open_context(&message.conversation_id, &message.actor_id));
         Answer::Turn {
+            reading,
             item: item.filter(shown).map(|item| Box::new(at_present(self.world, item))),
             context: context.cloned().map(Box::new),
             verdict,

@@ -7,9 +7,8 @@ use std::borrow::Cow;
 
 use super::Rules;
 use super::answering::{Named, judge_approval, judge_named};
-use crate::domain::event::LastQuestion;
 use crate::domain::id::ItemId;
-use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
+use crate::domain::item::{PendingItem, Question};
 use crate::domain::lexicon::{Reading, has_hidden, is_plain, normalise};
 use crate::domain::message::{MessageEvent, MessageKind};
 use crate::domain::prompt::{ButtonAction, read_button_id};
@@ -63,13 +62,13 @@ pub(super) struct Reader<'a> {
 }
 
 /// A verdict and the option it chooses.
-type Judged = (Verdict, Option<u32>);
+pub(super) type Judged = (Verdict, Option<u32>);
 
 fn plain(code: VerdictCode, reason: Reason, next: Next) -> Judged {
     (Verdict::plain(code, reason, next), None)
 }
 
-fn ordinary(reason: Reason) -> Judged {
+pub(super) fn ordinary(reason: Reason) -> Judged {
     plain(VerdictCode::NotAnAnswer, reason, Next::Route)
 }
 
@@ -78,7 +77,7 @@ fn ignored(reason: Reason) -> Judged {
 }
 
 /// An answer that binds to nothing for certain, about the question it might have meant.
-fn unsure(reason: Reason, item: &PendingItem) -> Judged {
+pub(super) fn unsure(reason: Reason, item: &PendingItem) -> Judged {
     let next = match reason {
         // The question is somebody else's: it must not be put to whoever wrote this.
         Reason::OtherActor | Reason::OtherConversation => Next::AskWhatIsMeant,
@@ -88,7 +87,8 @@ fn unsure(reason: Reason, item: &PendingItem) -> Judged {
     (Verdict::about(VerdictCode::Ambiguous, reason, next, &item.item_id), None)
 }
 
-fn nothing_open(reason: Reason) -> Judged {
+/// An answer to something, and nobody knows to what.
+pub(super) fn nobody_knows(reason: Reason) -> Judged {
     plain(VerdictCode::Ambiguous, reason, Next::AskWhatIsMeant)
 }
 
@@ -120,7 +120,7 @@ impl Reader<'_> {
     }
 
     /// The open question put to this actor in this conversation.
-    fn question(&self) -> Option<&PendingItem> {
+    pub(super) fn question(&self) -> Option<&PendingItem> {
         let context = self.world.open_context(&self.message.conversation_id, &self.message.actor_id)?;
         self.world.items.get(context.question()?)
     }
@@ -130,7 +130,8 @@ impl Reader<'_> {
             return self.foreign_tap(text, reading);
         };
         let Some(item) = self.world.item_by_nonce(&button.nonce_digest) else {
-            return nothing_open(Reason::NothingPending);
+            // One of our buttons, of a question that was erased since: it answers something.
+            return nobody_knows(Reason::NothingPending);
         };
         if self.quoted().is_some_and(|other| other.item_id != item.item_id) {
             // It names two questions, hence neither for certain.
@@ -159,19 +160,26 @@ impl Reader<'_> {
         let label_alone = self.message.button_id.as_deref().is_none_or(|id| id == text);
         match self.quoted() {
             Some(_) if label_alone => self.text(text, reading),
-            Some(_) => nothing_open(Reason::ForeignButton),
+            Some(_) => nobody_knows(Reason::ForeignButton),
             None => ordinary(Reason::ForeignButton),
         }
     }
 
     fn text(&self, text: &str, reading: &Reading) -> Judged {
-        match (self.quoted(), &self.message.reply_to) {
-            (Some(item), _) => self.quoting(item, text, reading),
-            (None, Some(_)) if is_polar(reading) || self.picks(text).is_some() => {
-                nothing_open(Reason::QuotesOtherMessage)
-            }
-            (None, Some(_)) => ordinary(Reason::OrdinaryMessage),
-            (None, None) => self.bare(text, reading),
+        if let Some(item) = self.quoted() {
+            return self.quoting(item, text, reading);
+        }
+        if let Some(answers) = self.answers_own(text, reading) {
+            return answers;
+        }
+        if self.message.reply_to.is_none() {
+            return self.bare(text, reading);
+        }
+        // Only what is open could be meant instead of what is quoted.
+        match self.question() {
+            Some(_) if is_polar(reading) || self.picks(text) => nobody_knows(Reason::QuotesOtherMessage),
+            None if is_polar(reading) => ordinary(Reason::NothingPending),
+            Some(_) | None => ordinary(Reason::OrdinaryMessage),
         }
     }
 
@@ -185,21 +193,19 @@ impl Reader<'_> {
         }
     }
 
+    /// What was spoken answers nothing that the same words would not answer if they were typed.
     fn voice(&self, text: &str, reading: &Reading) -> Judged {
+        let Some(transcript) = &self.message.transcript else { return ordinary(Reason::OrdinaryMessage) };
+        let heard = self.text(text, reading);
         let voice = &self.rules.policy.pack().answers.voice;
-        let addressed = self.quoted().or_else(|| self.question());
-        let answers = is_polar(reading) || addressed.is_some_and(|item| self.resembles(item, text, reading));
-        let Some(transcript) = self.message.transcript.as_ref().filter(|_| answers) else {
-            return ordinary(Reason::OrdinaryMessage);
+        let reason = match voice.accepted {
+            _ if heard.0.code == VerdictCode::NotAnAnswer => return heard,
+            true if transcript.confidence >= voice.min_confidence => return heard,
+            true => Reason::LowConfidence,
+            false => Reason::KindNotAccepted,
         };
-        let refused = |reason| addressed.map_or_else(|| nothing_open(reason), |item| unsure(reason, item));
-        if !voice.accepted {
-            refused(Reason::KindNotAccepted)
-        } else if transcript.confidence >= voice.min_confidence {
-            self.text(text, reading)
-        } else {
-            refused(Reason::LowConfidence)
-        }
+        let addressed = self.quoted().or_else(|| self.question());
+        addressed.map_or_else(|| nobody_knows(reason), |item| unsure(reason, item))
     }
 
     fn reaction(&self, text: &str, reading: &Reading) -> Judged {
@@ -224,7 +230,7 @@ impl Reader<'_> {
     }
 
     /// What a text asks of an item, if it asks anything of it.
-    fn meant(&self, item: &PendingItem, text: &str, reading: &Reading) -> Option<ButtonAction> {
+    pub(super) fn meant(&self, item: &PendingItem, text: &str, reading: &Reading) -> Option<ButtonAction> {
         match (reading, &item.question) {
             (Reading::Affirmative { .. }, _) => Some(ButtonAction::Accept),
             (Reading::Negative { .. }, _) => Some(ButtonAction::Refuse),
@@ -238,12 +244,12 @@ impl Reader<'_> {
         matches!(reading, Reading::Qualified { .. }) || self.meant(item, text, reading).is_some()
     }
 
-    /// The option that a text picks from the open question.
-    fn picks(&self, text: &str) -> Option<u8> {
-        self.question().and_then(|item| option_of(item, text, self.rules))
+    /// Whether a text picks an option of the open question.
+    pub(super) fn picks(&self, text: &str) -> bool {
+        self.question().is_some_and(|item| option_of(item, text, self.rules).is_some())
     }
 
-    fn named(&self, item: &PendingItem, action: ButtonAction, strength: Reason) -> Judged {
+    pub(super) fn named(&self, item: &PendingItem, action: ButtonAction, strength: Reason) -> Judged {
         if self.message.forwarded {
             return unsure(Reason::Forwarded, item);
         }
@@ -261,109 +267,9 @@ impl Reader<'_> {
             }
         }
     }
-
-    fn bare(&self, text: &str, reading: &Reading) -> Judged {
-        let question = self.question();
-        let qualified = matches!(reading, Reading::Qualified { .. });
-        match question {
-            Some(item) if qualified => unsure(Reason::QualifiedAnswer, item),
-            Some(item) => match self.meant(item, text, reading) {
-                Some(action) => self.bare_answer(item, action),
-                None => ordinary(Reason::OrdinaryMessage),
-            },
-            None if is_polar(reading) => self.bare_without_question(),
-            None => self.late_choice(text).unwrap_or_else(|| ordinary(Reason::OrdinaryMessage)),
-        }
-    }
-
-    /// A bare answer counts only when every condition holds; the first that fails is the reason.
-    fn bare_answer(&self, item: &PendingItem, action: ButtonAction) -> Judged {
-        match self.bare_obstacle(item, action) {
-            Some(reason) => unsure(reason, item),
-            None => self.named(item, action, Reason::Bare),
-        }
-    }
-
-    fn bare_obstacle(&self, item: &PendingItem, action: ButtonAction) -> Option<Reason> {
-        if self.message.forwarded {
-            return Some(Reason::Forwarded);
-        }
-        let allowed = match &item.question {
-            Question::Approval { .. } => false,
-            Question::Disambiguation { bare_answers, .. } => {
-                if !matches!(action, ButtonAction::Choose(_)) {
-                    return Some(Reason::OptionExpected);
-                }
-                *bare_answers && self.rules.policy.pack().answers.disambiguation_bare
-            }
-            Question::Confirmation { command } => {
-                let today = self.rules.policy.command(command.name.as_str(), Some(command.rules.class));
-                command.rules.bare_answers && today.bare_answers
-            }
-        };
-        if !allowed {
-            return Some(Reason::BareAnswerNotAllowed);
-        }
-        self.wrong_moment(item)
-    }
-
-    fn wrong_moment(&self, item: &PendingItem) -> Option<Reason> {
-        let heard = self.world.conversations.get(&self.message.conversation_id).and_then(|c| c.last_question.as_ref());
-        if heard != Some(&LastQuestion::Item(item.item_id.clone())) {
-            return Some(Reason::OtherQuestionSince);
-        }
-        let Some(prompted_at) = item.last_prompt().and_then(|prompt| prompt.sent_at) else {
-            return Some(Reason::PromptNotSent);
-        };
-        let tolerance = self.rules.policy.pack().answers.future_tolerance_seconds;
-        if self.message.sent_at > self.now.plus_seconds(tolerance) {
-            return Some(Reason::SentInFuture);
-        }
-        // WhatsApp stamps whole seconds: within the same second nobody can say which came first.
-        let later = self.message.sent_at.whole_seconds() > prompted_at.whole_seconds();
-        (!later).then_some(Reason::PredatesQuestion)
-    }
-
-    /// A yes or a no while nothing is open for this actor.
-    fn bare_without_question(&self) -> Judged {
-        let Some(last) = self.last_asked() else {
-            return nothing_open(self.why_nothing());
-        };
-        match &last.state {
-            ItemState::Expired { .. } | ItemState::Voided { reason: VoidReason::ContextExpired, .. } => {
-                too_late(self.world, last)
-            }
-            // The yes was taken back: another one starts anew.
-            ItemState::Voided { reason: VoidReason::TakenBack, .. } => {
-                let anew = Verdict::about(VerdictCode::Superseded, Reason::TakenBack, Next::AskAnew, &last.item_id);
-                (anew, None)
-            }
-            _ => nothing_open(self.why_nothing()),
-        }
-    }
-
-    /// A number or a title for a choice whose time is over.
-    fn late_choice(&self, text: &str) -> Option<Judged> {
-        let last = self.last_asked()?;
-        let over = matches!(last.state, ItemState::Expired { .. }) && option_of(last, text, self.rules).is_some();
-        over.then(|| too_late(self.world, last))
-    }
-
-    /// The question that this conversation heard last, if it was put to this actor.
-    fn last_asked(&self) -> Option<&PendingItem> {
-        match self.world.conversations.get(&self.message.conversation_id)?.last_question.as_ref()? {
-            LastQuestion::Item(id) => self.world.items.get(id).filter(|item| item.actor_id == self.message.actor_id),
-            LastQuestion::Other => None,
-        }
-    }
-
-    fn why_nothing(&self) -> Reason {
-        let here = |item: &PendingItem| item.is_open() && item.conversation_id == self.message.conversation_id;
-        if self.world.items.values().any(here) { Reason::OtherActor } else { Reason::NothingPending }
-    }
 }
 
-fn is_polar(reading: &Reading) -> bool {
+pub(super) fn is_polar(reading: &Reading) -> bool {
     matches!(reading, Reading::Affirmative { .. } | Reading::Negative { .. })
 }
 
@@ -376,7 +282,7 @@ pub(super) fn too_late(world: &World, item: &PendingItem) -> Judged {
 }
 
 /// The option that a whole text picks: its number, or its title as shown.
-fn option_of(item: &PendingItem, text: &str, rules: &Rules<'_>) -> Option<u8> {
+pub(super) fn option_of(item: &PendingItem, text: &str, rules: &Rules<'_>) -> Option<u8> {
     let Question::Disambiguation { options, title_key, unclear_numbers, .. } = &item.question else { return None };
     // "Conta corrente?" asks, and "~conta corrente~" takes back.
     if !is_plain(text) {

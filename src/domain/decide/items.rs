@@ -106,7 +106,12 @@ impl Turn<'_, '_> {
         let Question::Approval { approvals, rule, .. } = &item.question else { return };
         let given: Vec<ApprovalDecision> = approvals.iter().cloned().chain([decision.clone()]).collect();
         if is_enough(self.world, item, &given, rule) {
-            let bind_by = self.world.effective_deadline(item);
+            let deadline = self.world.effective_deadline(item);
+            // Granted before, by people of whom too few count by now: the time that was issued then does not move.
+            let bind_by = match &item.state {
+                ItemState::Granted { bind_by, .. } => deadline.min(*bind_by),
+                _ => deadline,
+            };
             let state = ItemState::Granted { at: self.now, by_message: decision.message_id.clone(), bind_by };
             self.settle_with(item, state, Some(decision));
         } else {

@@ -6,6 +6,7 @@
 mod answering;
 mod approving;
 mod asking;
+mod bare;
 mod binding;
 mod expiring;
 mod granting;

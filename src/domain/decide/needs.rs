@@ -104,7 +104,7 @@ fn ingest_needs(message: &MessageEvent, key_of: impl Fn(&MessageId) -> Digest) -
     Needs {
         streams,
         items: named.into_iter().chain(answered).collect(),
-        messages: std::iter::once(key_of(&message.message_id)).chain(withdrawn).collect(),
+        messages: std::iter::once(key_of(&message.message_id)).chain(quoted_own).collect(),
         principals: vec![message.actor_id.clone()],
         ..Needs::default()
     }

@@ -81,7 +81,7 @@ pub struct LexiconVersion {
 }
 
 /// What a text is, taken as an answer. Only the first two can ever bind to a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Reading {
     /// The whole message is an affirmative entry.
@@ -112,6 +112,7 @@ pub enum Reading {
         /// Version of that file.
         version: String,
     },
+    #[default]
     Other,
 }
 

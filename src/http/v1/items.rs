@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
+use super::parts::SentAt;
 use super::view::ItemWire;
 use crate::domain::id::{Channel, ConversationId, ItemId, ItemKind, MessageId};
 use crate::domain::message::message_key;
 use crate::domain::operation::{Answer, AttachPrompt, Cancel, Operation};
 use crate::domain::query::ApprovalQuery;
 use crate::domain::scope::Scope;
-use crate::domain::time::Timestamp;
 use crate::http::body::{Body, Wire};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::{Call, PathId};
@@ -90,7 +90,7 @@ async fn get(kind: ItemKind, call: Call, PathId(id): PathId) -> Result<Reply, Pr
 #[serde(deny_unknown_fields)]
 struct AttachWire {
     message_id: MessageId,
-    sent_at: Option<Timestamp>,
+    sent_at: Option<SentAt>,
     channel: Option<Channel>,
 }
 
@@ -104,7 +104,7 @@ async fn attach(kind: ItemKind, call: Call, PathId(id): PathId, body: Body<Attac
         message_key: message_key(&call.caller.tenant.key, &channel, &body.typed.message_id),
         message_id: body.typed.message_id,
         channel,
-        sent_at: body.typed.sent_at,
+        sent_at: body.typed.sent_at.map(|sent_at| sent_at.0),
     });
     item_reply(call.decide(operation, claim).await?)
 }

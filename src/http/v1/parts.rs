@@ -9,12 +9,41 @@ use crate::domain::id::{CommandId, CommandName, IdempotencyKey};
 use crate::domain::operation::{CommandSpec, Target};
 use crate::domain::policy::SafetyClass;
 use crate::domain::prompt::{Button, ButtonAction, ShownPrompt};
+use crate::domain::time::{Timestamp, TimestampError};
 use crate::http::problem::Problem;
 
 /// The largest `extensions`, in bytes of canonical JSON.
 pub(super) const MAX_EXTENSIONS: usize = 16_384;
 /// The longest language tag.
 pub(super) const MAX_LOCALE: usize = 35;
+
+/// When something was sent, as channels say it: RFC 3339, or WhatsApp's seconds since 1970 as a text of ten digits.
+#[derive(Debug, Clone, Copy, DeserializeDerive)]
+#[serde(try_from = "String")]
+pub(super) struct SentAt(pub(super) Timestamp);
+
+/// Why a text does not say when something was sent.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{TimestampError}, or the seconds since 1970 as a webhook gives them, a text of ten digits such as \"1795187045\""
+)]
+pub(super) struct SentAtError;
+
+impl SentAt {
+    pub(super) fn parse(text: &str) -> Result<Self, SentAtError> {
+        let is_epoch = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit());
+        let seconds = text.parse::<i64>().ok().filter(|_| is_epoch);
+        let instant = seconds.map_or_else(|| Timestamp::parse(text).ok(), |at| Some(Timestamp::from_seconds(at)));
+        instant.map(Self).ok_or(SentAtError)
+    }
+}
+
+impl TryFrom<String> for SentAt {
+    type Error = SentAtError;
+    fn try_from(text: String) -> Result<Self, SentAtError> {
+        Self::parse(&text)
+    }
+}
 
 /// Refuses a text that is longer than `most` bytes.
 pub(super) fn bounded(text: Option<&String>, pointer: &str, most: usize) -> Result<(), Problem> {

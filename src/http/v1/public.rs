@@ -25,7 +25,6 @@ const HEALTH: Endpoint = Endpoint::get("/healthz", &[]);
 const READY: Endpoint = Endpoint::get("/readyz", &[]);
 const WELL_KNOWN: Endpoint = Endpoint::get("/.well-known/wfs.json", &[]);
 
-/// The interface description.
 const OPENAPI_YAML: &str = include_str!("../../../openapi.yaml");
 
 /// How long readiness waits for a read.

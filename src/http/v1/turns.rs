@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::parts::{MAX_LOCALE, bounded, extensions, printable};
+use super::parts::{MAX_LOCALE, SentAt, bounded, extensions, printable};
 use super::view::{AboutCommand, ContextWire, Ended, NamedId, bind_by};
 use crate::domain::canonical::{Purpose, canonical, commit};
 use crate::domain::id::{Channel, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId};
 use crate::domain::item::{ItemState, PendingItem, Question};
+use crate::domain::lexicon::Reading;
 use crate::domain::message::{Direction, IdentityChange, MessageEvent, MessageKind, SystemNews, Transcript};
 use crate::domain::operation::Answer;
 use crate::domain::time::Timestamp;
@@ -31,7 +32,7 @@ pub(super) struct MessageWire {
     message_id: MessageId,
     conversation_id: ConversationId,
     actor_id: PrincipalId,
-    sent_at: Timestamp,
+    sent_at: SentAt,
     direction: Option<Direction>,
     kind: MessageKind,
     text: Option<String>,
@@ -86,7 +87,7 @@ impl MessageWire {
             channel,
             conversation_id: self.conversation_id,
             actor_id: self.actor_id,
-            sent_at: self.sent_at,
+            sent_at: self.sent_at.0,
             direction: self.direction.unwrap_or_default(),
             kind: self.kind,
             text: self.text,
@@ -154,8 +155,8 @@ fn lasting(body: &Value) -> Value {
         "extensions" => value.as_object().is_none_or(|members| !members.is_empty()),
         _ => !value.is_null(),
     };
-    let spelt_once = |name: &str, value: &Value| match value.as_str().map(Timestamp::parse) {
-        Some(Ok(instant)) if name == "sent_at" => Value::String(instant.to_string()),
+    let spelt_once = |name: &str, value: &Value| match value.as_str().map(SentAt::parse) {
+        Some(Ok(SentAt(instant))) if name == "sent_at" => Value::String(instant.to_string()),
         _ => value.clone(),
     };
     let kept = members.iter().filter(|(name, value)| !value.is_null() && says_something(name, value));
@@ -178,8 +179,30 @@ impl SystemWire {
 #[derive(Debug, Serialize)]
 pub(super) struct TurnWire {
     verdict: VerdictWire,
+    reading: ReadingWire,
     context: Option<ContextWire>,
     duplicate: bool,
+}
+
+/// How the words were read, whatever they answer.
+#[derive(Debug, Serialize)]
+#[serde(tag = "polarity", rename_all = "snake_case")]
+enum ReadingWire {
+    Affirmative { language: String, entry: String },
+    Negative { language: String, entry: String },
+    Qualified { language: String, entry: String },
+    Other,
+}
+
+impl ReadingWire {
+    fn of(reading: Reading) -> Self {
+        match reading {
+            Reading::Affirmative { locale: language, entry, .. } => Self::Affirmative { language, entry },
+            Reading::Negative { locale: language, entry, .. } => Self::Negative { language, entry },
+            Reading::Qualified { locale: language, entry, .. } => Self::Qualified { language, entry },
+            Reading::Other => Self::Other,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -187,6 +210,8 @@ struct VerdictWire {
     code: VerdictCode,
     reason: Reason,
     next: Next,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question_message_id: Option<MessageId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmation: Option<Subject>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,12 +247,13 @@ struct Selection {
 impl TurnWire {
     /// The answer to a message that was decided.
     pub(super) fn of(call: &Call, done: Committed<Answer>) -> Result<Self, Problem> {
-        let Answer::Turn { verdict, item, context, duplicate } = done.result else { return Err(unexpected()) };
+        let Answer::Turn { reading, verdict, item, context, duplicate } = done.result else { return Err(unexpected()) };
         let at = done.at;
         metrics::counter!("cscp_verdicts_total", "code" => verdict.code.as_str(), "reason" => verdict.reason.code())
             .increment(1);
         Ok(Self {
             verdict: VerdictWire::of(call, &verdict, item.as_deref()),
+            reading: ReadingWire::of(reading),
             context: context.map(|context| ContextWire::written(call, *context, at)),
             duplicate,
         })
@@ -240,6 +266,7 @@ impl VerdictWire {
             code: verdict.code,
             reason: verdict.reason,
             next: verdict.next,
+            question_message_id: verdict.question_message_id.clone(),
             confirmation: None,
             approval: None,
             disambiguation: None,

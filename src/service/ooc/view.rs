@@ -108,7 +108,6 @@ pub struct ContextShown {
     /// Its id. Random, so every level shows it.
     pub context_id: ContextId,
     pub status: Status,
-    /// Its deadline.
     pub expires_at: Timestamp,
     /// Time left; 0 when it is over.
     pub expires_in_seconds: u64,
@@ -168,7 +167,6 @@ pub struct QuestionShown {
     /// Which command it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<CommandId>,
-    /// Its deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]

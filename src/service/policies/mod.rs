@@ -70,14 +70,12 @@ impl PolicyStatus {
 /// Why rules could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyFailure {
-    /// They are invalid.
     #[error("{what} do not load: {}", joined(.errors))]
     Broken {
         what: String,
         /// Everything that is wrong with them.
         errors: Vec<PolicyError>,
     },
-    /// The database failed.
     #[error("the published policies cannot be read: {0}")]
     Storage(#[from] StorageError),
     #[error("the policies could not be read")]

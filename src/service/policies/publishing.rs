@@ -20,7 +20,6 @@ pub enum PublishError {
     /// The newest version cannot be read for comparison.
     #[error("{0}")]
     Policies(#[from] PolicyFailure),
-    /// The database failed.
     #[error("{0}")]
     Storage(#[from] StorageError),
 }
@@ -33,7 +32,6 @@ pub struct Published {
     /// Whether a new version was made; otherwise the newest was already the same.
     pub new: bool,
     pub packs: Vec<PolicyRef>,
-    /// Cases that passed.
     pub passed: usize,
     /// Tenants attached to a pack that the set lacks: each of their commands is treated as S3.
     pub without_pack: Vec<TenantId>,

@@ -24,7 +24,6 @@ const CHUNK: u64 = 2_000;
 /// How long the dedupe key of an erased message is kept, in seconds: a day longer than channels redeliver.
 const TOMBSTONE_SECONDS: u32 = 8 * 24 * 60 * 60;
 
-/// A running erasure.
 pub(super) struct Erasing<'a> {
     pub(super) service: &'a Service,
     pub(super) caller: &'a Caller,

@@ -256,6 +256,9 @@ fn lacks(world: &World, event: &Event) -> bool {
             context.is_some_and(|id| !contexts.contains_key(id))
                 || passed_by.as_ref().is_some_and(|id| !items.contains_key(id))
         }
+        Event::MessageRegistered { message, awaits_reply: true, .. } => {
+            message.context_id.as_ref().is_some_and(|id| !contexts.contains_key(id))
+        }
         Event::MessageRegistered { question: Some(LastQuestion::Item(item_id)), .. }
         | Event::PromptAttached { item_id, .. }
         | Event::ApprovalGiven { item_id, .. }

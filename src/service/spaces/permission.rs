@@ -29,7 +29,6 @@ pub struct AskedFact {
     pub key: String,
 }
 
-/// A permission service.
 #[async_trait]
 pub trait Permissions: Send + Sync {
     /// The facts that may be shown; `None` if there is no answer in time.

@@ -9,11 +9,9 @@ use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::tree::{Growing, right_edge};
 use crate::storage::{Growth, StoredCheckpoint, Tenant};
 
-/// Entries per step.
 const BATCH: u32 = 1_024;
 /// Steps of one tenant per round, so that no tenant delays the others.
 const STEPS: usize = 16;
-/// Tenants per round.
 const ROUND: u32 = 256;
 /// Pause after a round that was not full.
 const PAUSE: Duration = Duration::from_millis(500);

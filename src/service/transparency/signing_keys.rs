@@ -12,11 +12,7 @@ use crate::files::sync_folder;
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("the signing key {path}: {what}")]
-    File {
-        path: String,
-        /// What is wrong.
-        what: String,
-    },
+    File { path: String, what: String },
     /// A line that is no key.
     #[error("the signing key: line {0} is not a key; write 64 hexadecimal digits per line, or # and a comment")]
     Line(usize),

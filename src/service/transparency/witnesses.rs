@@ -188,7 +188,6 @@ fn shown(cosignature: StoredCosignature, text: &str) -> Option<CosignatureShown>
 }
 
 impl Transparency {
-    /// With these witnesses.
     #[must_use]
     pub fn witnessed_by(self, witnesses: Witnesses) -> Self {
         Self { witnesses, ..self }

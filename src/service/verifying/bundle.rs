@@ -4,7 +4,6 @@ use std::num::NonZero;
 
 use crate::evidence::auditing::{Auditor, BundleReport, Looked, Looker, Trusted};
 
-/// Lines checked together.
 const BATCH: usize = 1_024;
 /// Bytes checked together, so that long lines do not fill the memory.
 const BATCH_BYTES: usize = 8 << 20;

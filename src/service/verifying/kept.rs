@@ -6,7 +6,6 @@ use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::tree::{TileSet, right_edge, root};
 use crate::storage::{StorageError, Store};
 
-/// Checkpoints opened together.
 const PAGE: u64 = 4_096;
 
 /// Checks every checkpoint of a tenant, and the tree of the newest, against keys and a kept checkpoint from outside.

@@ -40,7 +40,6 @@ pub(super) async fn names(
 }
 
 impl Naming {
-    /// Adds an entry.
     pub(super) fn take(&mut self, entry: &LogEntry, looked: &Looked) {
         let kind = stream_kind(&entry.header.kind);
         self.contradicts |= self.kind.is_some_and(|known| known != kind);

@@ -6,14 +6,12 @@ use crate::evidence::tree::{Tile, TileId};
 use crate::evidence::verify::{Fault, Looked, look};
 use crate::storage::{Filed, StorageError, Store, StoredCheckpoint};
 
-/// Leaves per tile.
 pub(super) const TILE: u64 = 256;
 /// Leaves per page: whole tiles.
 const PAGE: u64 = 2 * TILE;
 /// Pages in flight. Memory holds no more of the log than these.
 pub(super) const AT_ONCE: usize = 6;
 
-/// Consecutive leaves.
 pub(super) struct Page {
     pub(super) from: u64,
     /// The first leaf of the next page.

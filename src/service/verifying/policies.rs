@@ -5,7 +5,6 @@ use super::RowFault;
 use crate::packs::{PackSource, set_hash};
 use crate::storage::{PolicySet, StorageError, Store};
 
-/// Versions per read.
 const PAGE: u32 = 100;
 
 /// Checks every published version: none is missing between the first and the newest, and each matches its hash. A

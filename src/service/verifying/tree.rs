@@ -53,7 +53,6 @@ pub struct TreeReport {
     pub cosignatures: u64,
     /// Entries that wait for a leaf.
     pub waiting: u64,
-    /// The first faults.
     pub faults: Vec<TreeFault>,
 }
 

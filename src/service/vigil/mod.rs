@@ -60,7 +60,6 @@ struct Found {
     unproven: Option<i64>,
 }
 
-/// One observation.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
     /// The time of a monotonic clock.
@@ -77,7 +76,6 @@ impl Clocks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The worst state.
     #[must_use]
     pub fn state(&self) -> ClockState {
         let found = self.found();

@@ -12,7 +12,6 @@ const ACCEPTED: Duration = Duration::from_hours(1);
 /// The result of one observation of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// It runs regularly.
     Nothing,
     /// It jumped by so many microseconds.
     Jumped(i64),

@@ -170,6 +170,7 @@ pub(in crate::service) fn reason(reason: Reason) -> Words {
         Reason::Quote => ["it quotes the question", "cita la pregunta", "cita a pergunta"],
         Reason::Bare => ["one question was open and it came after it", "había una sola pregunta abierta y llegó después", "havia uma só pergunta aberta e veio depois dela"],
         Reason::NothingPending => ["no question was open", "no había pregunta abierta", "não havia pergunta aberta"],
+        Reason::AnswersOtherQuestion => ["it answers another question of the bot", "responde a otra pregunta del bot", "responde a outra pergunta do bot"],
         Reason::PredatesQuestion => ["it was sent before the question", "se envió antes de la pregunta", "foi enviada antes da pergunta"],
         Reason::SentInFuture => ["its time stamp lay in the future", "su hora estaba en el futuro", "seu horário estava no futuro"],
         Reason::PromptNotSent => ["the question was not known to be sent yet", "aún no constaba el envío de la pregunta", "o envio da pergunta ainda não constava"],

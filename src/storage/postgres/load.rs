@@ -129,7 +129,6 @@ pub(super) fn kin_query<'q>(tenant_id: &'q TenantId, keys: &[PersonKey], held: b
     sqlx::query(AssertSqlSafe(sql)).bind(tenant_id.as_str()).bind(keys).bind(i64::from(MAX_KIN) + 1)
 }
 
-/// Reads its rows.
 pub(super) fn kin(rows: &[PgRow]) -> Result<Vec<Principal>, StorageError> {
     rows.iter().map(|row| body(row, "principals")).collect()
 }

@@ -99,7 +99,6 @@ const HEADS_ONLY: &str = "
 const AND_NAMES: &str = "
     UNION ALL SELECT NULL, tenant_id, 'command_name', name FROM held_names";
 
-/// The whole statement.
 fn assembled(located: Option<&str>, names: bool, locking: Locking) -> String {
     let (name, skip, claim, claim_names) = match locking {
         Locking::Skip => ("lock.skip", " SKIP LOCKED", UNCLAIMED, UNCLAIMED_NAMES),

@@ -1,0 +1,37 @@
+//! What is remembered of messages beyond the messages themselves: which question was heard last, whose answer the caller waits for,
+//! what was deleted before it arrived.
+
+use super::World;
+use crate::domain::canonical::Digest;
+use crate::domain::context::OwnQuestion;
+use crate::domain::event::LastQuestion;
+use crate::domain::id::ConversationId;
+use crate::domain::message::MessageRecord;
+use crate::domain::time::Timestamp;
+
+/// How many messages a conversation remembers that were deleted or edited before they arrived. Channels deliver a message
+/// and its deletion seconds apart, in either order.
+pub const MAX_WITHDRAWN: usize = 32;
+
+impl World {
+    pub(super) fn remember_withdrawn(&mut self, conversation_id: &ConversationId, key: Digest) {
+        self.touched.conversations.insert(conversation_id.clone());
+        let withdrawn = &mut self.conversations.entry(conversation_id.clone()).or_default().withdrawn;
+        withdrawn.push(key);
+        let excess = withdrawn.len().saturating_sub(MAX_WITHDRAWN);
+        withdrawn.drain(..excess);
+    }
+
+    /// Nobody is shown the question with the context, so its revision stays.
+    pub(super) fn await_reply(&mut self, message: &MessageRecord, at: Timestamp) {
+        let context = message.context_id.as_ref().and_then(|id| self.contexts.get_mut(id));
+        let Some(context) = context else { return };
+        context.own_question = Some(OwnQuestion { message_id: message.message_id.clone(), asked_at: at });
+        self.touched.contexts.insert(context.context_id.clone());
+    }
+
+    pub(super) fn hear(&mut self, conversation_id: &ConversationId, question: LastQuestion) {
+        self.touched.conversations.insert(conversation_id.clone());
+        self.conversations.entry(conversation_id.clone()).or_default().last_question = Some(question);
+    }
+}

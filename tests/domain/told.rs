@@ -42,6 +42,8 @@ enum Behind {
     OwnAfterStrict,
     /// One that was answered.
     OwnAnswered,
+    /// One after which a question of ours was asked that takes a bare answer.
+    MildAfterOwn,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +62,7 @@ enum Says {
     Ordinary,
 }
 
-const BEHIND: [Behind; 17] = [
+const BEHIND: [Behind; 18] = [
     Behind::Silence,
     Behind::Greeting,
     Behind::Mild,
@@ -78,6 +80,7 @@ const BEHIND: [Behind; 17] = [
     Behind::OwnAfterMild,
     Behind::OwnAfterStrict,
     Behind::OwnAnswered,
+    Behind::MildAfterOwn,
 ];
 
 /// What people say, and how it reads.
@@ -109,7 +112,7 @@ fn unsure(reason: Reason, next: Next) -> Told {
 
 impl Behind {
     fn is_open(self) -> bool {
-        matches!(self, Self::Mild | Self::Strict | Self::OwnAfterMild | Self::OwnAfterStrict)
+        matches!(self, Self::Mild | Self::MildAfterOwn | Self::Strict | Self::OwnAfterMild | Self::OwnAfterStrict)
     }
 
     /// What an answer that quotes the question is told where it has ended.
@@ -125,7 +128,12 @@ impl Behind {
     }
 
     fn has_own(self) -> bool {
-        matches!(self, Self::Own | Self::OwnAfterMild | Self::OwnAfterStrict | Self::OwnAnswered)
+        self.is_after_own() || matches!(self, Self::OwnAnswered | Self::MildAfterOwn)
+    }
+
+    /// The handler's own question was heard last and waits for its answer.
+    fn is_after_own(self) -> bool {
+        matches!(self, Self::Own | Self::OwnAfterMild | Self::OwnAfterStrict)
     }
 
     fn has_prompt(self) -> bool {
@@ -139,7 +147,7 @@ fn told(behind: Behind, says: Says, quote: Quote) -> Told {
         return (code, reason, Next::LeaveToOperator);
     }
     let polar = matches!(says, Says::Yes | Says::No);
-    let follows_own = behind.has_own() && behind != Behind::OwnAnswered && quote == Quote::Nothing;
+    let follows_own = behind.is_after_own() && quote == Quote::Nothing;
     match (says, quote) {
         (Says::Yes | Says::No | Says::Qualified, _) if follows_own || quote == Quote::OwnQuestion => OWN,
         (Says::Qualified, Quote::Prompt) => {
@@ -177,7 +185,11 @@ fn stage(behind: Behind) -> (Stage, Option<Asked>) {
 }
 
 fn asked(stage: &mut Stage, context_id: &ContextId, behind: Behind) -> Option<Asked> {
-    let name = if matches!(behind, Behind::Mild | Behind::OwnAfterMild) { "address.update" } else { "order.cancel" };
+    let name = if matches!(behind, Behind::Mild | Behind::OwnAfterMild | Behind::MildAfterOwn) {
+        "address.update"
+    } else {
+        "order.cancel"
+    };
     match behind {
         Behind::Silence | Behind::Greeting => return None,
         Behind::Operator | Behind::OperatorAfterYes | Behind::External => {
@@ -201,6 +213,10 @@ fn asked(stage: &mut Stage, context_id: &ContextId, behind: Behind) -> Option<As
             return None;
         }
         _ => {}
+    }
+    if behind == Behind::MildAfterOwn {
+        ask_own(stage);
+        stage.wait(2);
     }
     let asked = stage.confirm(context_id, "c-1", name);
     stage.wait(2);

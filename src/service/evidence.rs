@@ -61,6 +61,9 @@ impl Service {
             context_id: query.context_id.clone(),
             command_id: query.command_id.clone(),
             ..looked("evidence.query", caller)
+                .asking(query.artifact_id.as_ref())
+                .asking(query.fact_uid.as_ref())
+                .asking(query.correlation_id.as_ref())
         };
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
         let page = self.store.entries(&caller.tenant.tenant_id, query).await?;
@@ -68,7 +71,8 @@ impl Service {
         let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
         let items: Vec<Value> = page.items.iter().map(|entry| covered(entry, caller, &mut redactor)).collect();
-        let looked = Looked { ids: ids_of(&page.items), records: items.len(), ..looked };
+        let ids = looked.ids.iter().cloned().chain(ids_of(&page.items)).collect();
+        let looked = Looked { ids, records: items.len(), ..looked };
         let found = EvidencePage { items, next: page.next, redaction: shown(caller, &redactor) };
         Unrecorded::new(found, looked).record(self, caller).await
     }

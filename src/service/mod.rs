@@ -77,11 +77,11 @@ impl Caller {
         if self.scopes.contains(&scope) { Ok(()) } else { Err(ServiceError::MissingScope(scope)) }
     }
 
-    /// Whether this caller may change spaces and roles whatever it may see: administrators, and keys that speak for
-    /// anyone, so that an unreachable permission service can be replaced.
+    /// Whether this caller may change spaces and roles whatever it may see: keys that speak for anyone, so that an
+    /// unreachable permission service can be replaced.
     #[must_use]
     pub fn gives_access(&self) -> bool {
-        self.speaks_for.voice == Voice::Anyone || self.kind == CredentialKind::Admin
+        self.speaks_for.voice == Voice::Anyone
     }
 
     /// The stream in which this caller's reads are recorded.

@@ -160,6 +160,18 @@ async fn what_was_asked_for_is_named_also_where_nothing_is_found() {
         ("/v1/principals/query", json!({"principal_id": "nobody"}), "nobody"),
         ("/v1/principals/query", json!({"person_id": "nobody"}), "nobody"),
         ("/v1/context-packs", small, "known"),
+        (
+            "/v1/context-packs",
+            json!({"fact_space": "known", "query": "q", "token_budget": 99, "wider": ["far"]}),
+            "far",
+        ),
+        (
+            "/v1/context-packs",
+            json!({"fact_space": "known", "query": "q", "token_budget": 99, "include": ["away"]}),
+            "away",
+        ),
+        ("/v1/evidence/query", json!({"fact_uid": format!("fct_{none}")}), "fct_0"),
+        ("/v1/evidence/query", json!({"correlation_id": "order-77"}), "order-77"),
     ];
     for (path, body, id) in queries {
         house.wait(1);

@@ -155,6 +155,8 @@ async fn a_closed_space_is_opened_and_counted_by_nobody_outside() {
         house.client("a", Operator, None, None).await,
         house.client("a", Operator, Some(seen), None).await,
         house.speaking(Handler, None, speaks_for("zed")).await,
+        house.speaking(Admin, None, SpeaksFor::default()).await,
+        house.speaking(Admin, None, speaks_for("zed")).await,
     ];
     for (n, other) in operators.iter().enumerate() {
         for (path, body) in [

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gate::{AtGate, Gate, Looker, Pass, Shown, asked, assembled, kept};
 use super::{Seen, sees_values, want};
 use crate::domain::frame::CitedPack;
-use crate::domain::id::{PackId, PrincipalId, SpaceId};
+use crate::domain::id::{FactUid, PackId, PrincipalId, SpaceId};
 use crate::domain::idempotency::Claim;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
@@ -28,6 +28,10 @@ pub struct PackViewer {
     /// A level or a title. Ignored if an identity names another one, or if the caller is an agent.
     pub authority: Option<String>,
     pub department: Option<String>,
+}
+
+fn facts(pack: &ContextPack) -> impl Iterator<Item = &str> {
+    pack.facts_included.iter().map(FactUid::as_str)
 }
 
 /// A pack to make.
@@ -84,10 +88,13 @@ impl Service {
     ) -> Result<Unrecorded<PackMade>, ServiceError> {
         let space_id = new.space_id.clone();
         let viewer = new.viewer.as_ref().and_then(|viewer| PrincipalId::new(viewer.user_id.clone()).ok());
+        let pointers = new.include.iter().chain(&new.exclude).map(|pointer| pointer.0.clone());
+        let named: Vec<String> =
+            new.wider.iter().flatten().map(|wider| wider.as_str().to_owned()).chain(pointers).collect();
         let asked = Looked {
             space_id: Some(space_id.clone()),
             viewer_id: viewer.clone(),
-            ..Looked::at::<&str>("context_packs.make", [])
+            ..Looked::at("context_packs.make", &named).asked()
         };
         let made = match self.made(caller, new, claim).await {
             Ok(made) => made,
@@ -101,7 +108,8 @@ impl Service {
             space_id: Some(space_id),
             pack_id,
             viewer_id: viewer,
-            ..Looked::at("context_packs.make", &pack.facts_included)
+            records: pack.facts_included.len(),
+            ..Looked::at("context_packs.make", named.iter().map(String::as_str).chain(facts(pack)))
         };
         Ok(Unrecorded::new(made, looked))
     }

@@ -203,12 +203,17 @@ impl Transparency {
 
     /// The public checkpoint: the newest, or the newest with enough cosignatures.
     pub(super) async fn newest_published(&self, tenant_id: &TenantId) -> Result<StoredCheckpoint, ServiceError> {
-        let found = if self.witnesses.quorum == 0 {
-            self.store.checkpoint(tenant_id).await?.ok_or(ServiceError::NotFound("checkpoint"))?
-        } else {
-            self.store.published_checkpoint(tenant_id).await?.ok_or(ServiceError::NotCosignedYet)?
-        };
-        self.with_cosignatures(tenant_id, found).await
+        let published = self.store.published_checkpoint(tenant_id).await?;
+        if self.witnesses.quorum > 0 {
+            return self.with_cosignatures(tenant_id, published.ok_or(ServiceError::NotCosignedYet)?).await;
+        }
+        let newest = self.store.checkpoint(tenant_id).await?.ok_or(ServiceError::NotFound("checkpoint"))?;
+        // It may have been signed while more was required. It is marked before anybody sees it, so that nobody is given an
+        // older one later.
+        if published.is_none_or(|published| published.size < newest.size) {
+            self.store.publish_checkpoint(tenant_id, newest.size).await?;
+        }
+        self.with_cosignatures(tenant_id, newest).await
     }
 
     async fn cosignatures(&self, tenant_id: &TenantId, size: u64) -> Result<Vec<StoredCosignature>, ServiceError> {

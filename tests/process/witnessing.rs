@@ -219,10 +219,17 @@ async fn with_a_quorum_only_what_enough_witnesses_cosigned_is_published_and_neve
     assert!(one.has_cosigned(&note) && two.has_cosigned(&note) && read(&note).size == third.size);
     server.stop().await;
 
-    // Where no quorum is asked for, the newest is given out, whoever cosigned it.
-    let server = with("0");
-    assert!(read(&published(&server).await.unwrap()).size >= third.size);
+    // Where no quorum is asked for, the newest is given out, whoever cosigned it: also one that was signed while more was
+    // required. Nobody is given an older one after that.
+    let server = with("2");
+    let (caller, auditor) = (Caller::new(&server.base, &handler), Caller::new(&server.base, &key));
+    let fourth = grown(&caller, &auditor, 4, third.size).await;
     server.stop().await;
+    for quorum in ["0", "1", "2"] {
+        let server = with(quorum);
+        assert_eq!(read(&published(&server).await.unwrap()).size, fourth.size, "{quorum}");
+        server.stop().await;
+    }
 }
 
 #[test]

@@ -110,7 +110,6 @@ fn typed() -> BTreeMap<&'static str, BTreeSet<String>> {
 /// name of a variant. A word that is written and not in the contract fails where answers are held against it.
 const WRITTEN: &[(&str, &str)] = &[
     ("AccessKind", include_str!("v1/spaces/view.rs")),
-    ("AnswerReadingKind", include_str!("../domain/lexicon/mod.rs")),
     ("ApprovalState", include_str!("../domain/item.rs")),
     ("ClockState", include_str!("v1/public.rs")),
     ("CommandFate", include_str!("../service/explanation/mod.rs")),
@@ -123,6 +122,7 @@ const WRITTEN: &[(&str, &str)] = &[
     ("LogState", include_str!("v1/public.rs")),
     ("OocQueryName", include_str!("../service/ooc/query.rs")),
     ("PackSection", include_str!("../state_layer/assembly/admit.rs")),
+    ("Polarity", include_str!("../domain/lexicon/mod.rs")),
     ("PartitionKind", include_str!("../state_layer/space.rs")),
     ("PolicyOrigin", include_str!("../service/policies/mod.rs")),
     ("ReadinessStatus", include_str!("v1/public.rs")),

@@ -73,11 +73,12 @@ async fn a_payload_or_a_stream_under_another_name_is_found() {
     const OF: &str = "context_id IS NOT NULL AND seq = 7";
     let columns = ["conversation_id", "context_id", "command_id", "correlation_id", "space_id", "fact_uid"];
     let filed =
-        columns.into_iter().map(|column| (format!("UPDATE log_payloads SET {column} = 'other' WHERE {OF}"), "filed"));
+        columns.into_iter().map(|column| (format!("UPDATE log_payloads SET {column} = 'other' WHERE {OF}"), "indexed"));
     let none = ["conversation_id", "context_id"];
-    let none = none.into_iter().map(|column| (format!("UPDATE log_payloads SET {column} = NULL WHERE {OF}"), "filed"));
+    let none =
+        none.into_iter().map(|column| (format!("UPDATE log_payloads SET {column} = NULL WHERE {OF}"), "indexed"));
     let named = [
-        ("UPDATE log_payloads SET at = at + 1 WHERE context_id IS NOT NULL AND seq = 7", "filed"),
+        ("UPDATE log_payloads SET at = at + 1 WHERE context_id IS NOT NULL AND seq = 7", "indexed"),
         ("UPDATE streams SET key = 'other' WHERE kind = 'conversation'", "name"),
         ("UPDATE streams SET kind = 'access' WHERE kind = 'conversation'", "name"),
         ("UPDATE streams SET kind = 'erased', key = stream_id WHERE kind = 'conversation'", "name"),

@@ -55,15 +55,8 @@ pub(super) fn is_dear(action: &SpaceAction, in_large_space: bool) -> bool {
             in_large_space || facts.iter().any(|fact| fact.at.is_some()) || of_space(action) >= DEAR
         }
         SpaceAction::Observe(reading) => in_large_space || reading.at != reading.recorded_at,
-        SpaceAction::Restore { .. } | SpaceAction::Delete { .. } | SpaceAction::CloseTask { .. } => true,
-        SpaceAction::Describe { .. }
-        | SpaceAction::SetIdentity(_)
-        | SpaceAction::SetSignal(_)
-        | SpaceAction::RemoveSignal(_)
-        | SpaceAction::SetItem(_)
-        | SpaceAction::RemoveItem(_)
-        | SpaceAction::SavePack { .. }
-        | SpaceAction::Erase => false,
+        // A ruling or the end of a task may fold everything anew; what folds nothing is cheap.
+        _ => action.folds(),
     }
 }
 

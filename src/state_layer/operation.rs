@@ -118,6 +118,26 @@ pub enum SpaceAction {
     Erase,
 }
 
+impl SpaceAction {
+    /// Whether it folds statements, and changes nothing before it has.
+    #[must_use]
+    pub fn folds(&self) -> bool {
+        match self {
+            Self::Write(_) | Self::Observe(_) | Self::Restore { .. } | Self::Delete { .. } | Self::CloseTask { .. } => {
+                true
+            }
+            Self::Describe { .. }
+            | Self::SetIdentity(_)
+            | Self::SetSignal(_)
+            | Self::RemoveSignal(_)
+            | Self::SetItem(_)
+            | Self::RemoveItem(_)
+            | Self::SavePack { .. }
+            | Self::Erase => false,
+        }
+    }
+}
+
 /// An operation on a space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpaceOperation {

@@ -14,7 +14,7 @@ use crate::domain::id::{FactUid, Ids, SpaceId};
 use crate::domain::time::Timestamp;
 use crate::state_layer::fact::{Fact, Standing};
 use crate::state_layer::ledger::GivenUp;
-use crate::state_layer::operation::{NewFact, SpaceAction, SpaceOperation};
+use crate::state_layer::operation::{NewFact, SpaceOperation};
 use crate::state_layer::space::Space;
 use crate::state_layer::statement::Statement;
 
@@ -42,7 +42,7 @@ pub fn foresee(
     now: Timestamp,
     ids: &mut Ids<'_>,
 ) -> Option<Foreseen> {
-    if !folds(&operation.action) {
+    if !operation.action.folds() {
         return None;
     }
     super::checking::permitted(&operation.action, &operation.writer, rules, space.record.as_ref()).ok()?;
@@ -62,25 +62,6 @@ pub fn foresee(
     drop(deciding.act(operation));
     let Foresight::Trial(Some((statements, changed))) = deciding.foresight else { return None };
     Some(Foreseen { newest, recorded, now, statements, changed, written: 0 })
-}
-
-/// Whether an action changes nothing before it has folded, if it does anything at all.
-fn folds(action: &SpaceAction) -> bool {
-    match action {
-        SpaceAction::Write(_)
-        | SpaceAction::Observe(_)
-        | SpaceAction::Restore { .. }
-        | SpaceAction::Delete { .. }
-        | SpaceAction::CloseTask { .. } => true,
-        SpaceAction::Describe { .. }
-        | SpaceAction::SetIdentity(_)
-        | SpaceAction::SetSignal(_)
-        | SpaceAction::RemoveSignal(_)
-        | SpaceAction::SetItem(_)
-        | SpaceAction::RemoveItem(_)
-        | SpaceAction::SavePack { .. }
-        | SpaceAction::Erase => false,
-    }
 }
 
 /// Statements, and what folding them changes.

@@ -1,4 +1,4 @@
-//! Whether a database answers, its clock, and the last time known to be right.
+//! Whether a database answers, and its clock.
 
 use async_trait::async_trait;
 
@@ -17,14 +17,4 @@ pub trait AliveStore: Send + Sync {
     async fn lost(&self) {
         std::future::pending::<()>().await;
     }
-
-    /// The last time that a server vouched for; if there is none, the time of the newest entry.
-    async fn vouched(&self) -> Result<Option<Timestamp>, StorageError>;
-
-    /// Records that this time is right.
-    async fn vouch(&self, at: Timestamp) -> Result<(), StorageError>;
 }
-
-/// The row with the last trusted time. It is in the table of leases, but nobody takes a lease of this name.
-pub(crate) const CLOCK: &str = "clock";
-pub(crate) const SERVERS: &str = "servers";

@@ -1,8 +1,13 @@
 //! Reads the log in the order of the tree, for bundles and verification.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
 use super::StorageError;
+use super::sql::{
+    Column, Columns as _, Database, Row, Statement, Type, Value, digest, entry, first, impossible, size, text, time,
+};
 use crate::domain::canonical::Digest;
 use crate::domain::event::{About, StreamKey};
 use crate::domain::id::{CommandId, ContextId, ConversationId, CorrelationId, SpaceId, StreamId, TenantId};
@@ -100,12 +105,135 @@ pub struct StreamEnd {
     pub entry_hash: Option<Digest>,
 }
 
-/// Sorts the results for entries into the order in which they were asked for.
-pub(super) fn in_order<T>(
+const STREAM: &str = "
+    SELECT stream_id FROM streams
+    WHERE tenant_id = :tenant AND kind = :kind AND key = :key AND stream_id IS NOT NULL";
+
+const LOGGED: &str = "
+    SELECT l.leaf, e.tenant_id, e.stream_id, e.seq, e.v, e.artifact_id, e.type, e.at, e.policy_hash,
+           e.payload_commitment, e.prev_hash, e.entry_hash, p.salt, p.payload
+        FROM (SELECT tenant_id, leaf, stream_id, seq FROM log_leaves
+              WHERE tenant_id = :tenant AND leaf >= :from ORDER BY leaf LIMIT :limit) AS l
+        {join} log_entries AS e ON e.tenant_id = l.tenant_id AND e.stream_id = l.stream_id AND e.seq = l.seq
+        LEFT JOIN log_payloads AS p ON p.tenant_id = e.tenant_id AND p.stream_id = e.stream_id AND p.seq = e.seq
+        ORDER BY l.leaf";
+
+const PLACES: &str = "
+    SELECT l.stream_id, l.seq, l.leaf FROM :wanted AS w
+        {join} log_leaves AS l ON l.tenant_id = :tenant AND l.stream_id = w.stream_id AND l.seq = w.seq";
+
+const FILED: &str = "
+    SELECT p.stream_id, p.seq, p.at, p.conversation_id, p.context_id, p.command_id, p.correlation_id, p.space_id,
+           p.fact_uid FROM :wanted AS w
+        {join} log_payloads AS p ON p.tenant_id = :tenant AND p.stream_id = w.stream_id AND p.seq = w.seq";
+
+const NAMES: &str = "
+    SELECT stream_id, kind, key FROM streams WHERE tenant_id = :tenant AND stream_id IN (:ids)";
+
+const END: &str = "
+    SELECT l.seq, e.entry_hash FROM log_leaves AS l
+        LEFT JOIN log_entries AS e ON e.tenant_id = l.tenant_id AND e.stream_id = l.stream_id AND e.seq = l.seq
+        WHERE l.tenant_id = :tenant AND l.stream_id = :stream AND l.leaf < :size ORDER BY l.seq DESC LIMIT 1";
+
+/// The place of an entry in its stream.
+const PLACE: [Column; 2] = [("stream_id", Type::Text), ("seq", Type::Number)];
+
+fn of_entries(name: &'static str, sql: &'static str, tenant_id: &TenantId, entries: &[(StreamId, u64)]) -> Statement {
+    let wanted = entries.iter().map(|(stream, seq)| [stream.as_str().into(), (*seq).into()]);
+    Statement::new(name, sql).bind("tenant", tenant_id.as_str()).bind("wanted", Value::rows(&PLACE, wanted))
+}
+
+/// The results for entries in the order in which they were asked for.
+fn in_order<T>(
     entries: &[(StreamId, u64)],
-    found: impl IntoIterator<Item = (String, u64, T)>,
-) -> Vec<Option<T>> {
-    let mut known: std::collections::HashMap<(String, u64), T> =
-        found.into_iter().map(|(stream, seq, of)| ((stream, seq), of)).collect();
-    entries.iter().map(|(stream, seq)| known.remove(&(stream.as_str().to_owned(), *seq))).collect()
+    rows: &[Row],
+    read: impl Fn(&Row) -> Result<T, StorageError>,
+) -> Result<Vec<Option<T>>, StorageError> {
+    let mut known = HashMap::new();
+    for row in rows {
+        known.insert((text(row, "stream_id")?, size(row, "seq")?), read(row)?);
+    }
+    Ok(entries.iter().map(|(stream, seq)| known.remove(&(stream.as_str().to_owned(), *seq))).collect())
+}
+
+fn stream_id(row: &Row) -> Result<StreamId, StorageError> {
+    StreamId::parse(row.get("stream_id")?).ok_or_else(|| impossible("streams", &"an unreadable stream id"))
+}
+
+fn filed(row: &Row) -> Result<Filed<String>, StorageError> {
+    Ok(Filed {
+        at: time(row, "at")?,
+        conversation_id: row.get("conversation_id")?,
+        context_id: row.get("context_id")?,
+        command_id: row.get("command_id")?,
+        correlation_id: row.get("correlation_id")?,
+        space_id: row.get("space_id")?,
+        fact_uid: row.get("fact_uid")?,
+    })
+}
+
+fn end(row: &Row) -> Result<StreamEnd, StorageError> {
+    let hash: Option<&[u8]> = row.get("entry_hash")?;
+    let entry_hash = hash.is_some().then(|| digest(row, "entry_hash")).transpose()?;
+    Ok(StreamEnd { seq: size(row, "seq")?, entry_hash })
+}
+
+#[async_trait]
+impl<D: Database> LoggedStore for D {
+    async fn stream_of(&self, tenant_id: &TenantId, key: &StreamKey) -> Result<Option<StreamId>, StorageError> {
+        let statement = Statement::new("logged.stream", STREAM)
+            .bind("tenant", tenant_id.as_str())
+            .bind("kind", key.kind())
+            .bind("key", key.key());
+        first(self, Some(tenant_id), statement).await?.as_ref().map(stream_id).transpose()
+    }
+
+    async fn logged(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<(u64, LogEntry)>, StorageError> {
+        let statement = Statement::new("logged.entries", LOGGED)
+            .bind("tenant", tenant_id.as_str())
+            .bind("from", from)
+            .bind("limit", limit);
+        let rows = self.rows(Some(tenant_id), statement).await?;
+        rows.iter().map(|row| Ok((size(row, "leaf")?, entry(row)?))).collect()
+    }
+
+    async fn places(
+        &self,
+        tenant_id: &TenantId,
+        entries: &[(StreamId, u64)],
+    ) -> Result<Vec<Option<u64>>, StorageError> {
+        let rows = self.rows(Some(tenant_id), of_entries("logged.places", PLACES, tenant_id, entries)).await?;
+        in_order(entries, &rows, |row| size(row, "leaf"))
+    }
+
+    async fn end_in_tree(
+        &self,
+        tenant_id: &TenantId,
+        stream_id: &StreamId,
+        size: u64,
+    ) -> Result<Option<StreamEnd>, StorageError> {
+        let statement = Statement::new("logged.end", END)
+            .bind("tenant", tenant_id.as_str())
+            .bind("stream", stream_id.as_str())
+            .bind("size", size);
+        first(self, Some(tenant_id), statement).await?.as_ref().map(end).transpose()
+    }
+
+    async fn filed(
+        &self,
+        tenant_id: &TenantId,
+        entries: &[(StreamId, u64)],
+    ) -> Result<Vec<Option<Filed<String>>>, StorageError> {
+        let rows = self.rows(Some(tenant_id), of_entries("logged.filed", FILED, tenant_id, entries)).await?;
+        in_order(entries, &rows, filed)
+    }
+
+    async fn names(&self, tenant_id: &TenantId, ids: &[StreamId]) -> Result<Vec<StreamName>, StorageError> {
+        let ids = Value::texts(ids.iter().map(StreamId::as_str));
+        let statement = Statement::new("logged.names", NAMES).bind("tenant", tenant_id.as_str()).bind("ids", ids);
+        let rows = self.rows(Some(tenant_id), statement).await?;
+        let name =
+            |row: &Row| Ok(StreamName { stream_id: stream_id(row)?, kind: text(row, "kind")?, key: text(row, "key")? });
+        rows.iter().map(name).collect()
+    }
 }

@@ -7,90 +7,17 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::StorageError;
+use super::sql::{
+    Column, Columns as _, Database, Row, Statement, Type, Value, digest, first, impossible, jsonb, optional_time, text,
+    time,
+};
+use super::subject_search::{Found, Place, Searched, Table, Terms};
 use crate::domain::canonical::Digest;
 use crate::domain::id::{ConversationId, ErasureId, HoldId, KeyId, PrincipalId, TenantId};
 use crate::domain::time::Timestamp;
 
 /// How long the digest of an erasure's `Idempotency-Key` is kept after the erasure's end: a day, in microseconds.
 pub(in crate::storage) const ERASURE_KEY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
-
-/// A table that may contain a person's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Table {
-    Streams,
-    Contexts,
-    Items,
-    Commands,
-    Frames,
-    Messages,
-    Claims,
-    Principals,
-    SpaceRecords,
-    LogPayloads,
-    ApiKeys,
-}
-
-impl Table {
-    /// All tables, in the order of the search.
-    pub const ALL: [Self; 11] = [
-        Self::Streams,
-        Self::Contexts,
-        Self::Items,
-        Self::Commands,
-        Self::Frames,
-        Self::Messages,
-        Self::Claims,
-        Self::Principals,
-        Self::SpaceRecords,
-        Self::LogPayloads,
-        Self::ApiKeys,
-    ];
-
-    /// Its name in counts and exports.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Streams => "streams",
-            Self::Contexts => "contexts",
-            Self::Items => "items",
-            Self::Commands => "commands",
-            Self::Frames => "frames",
-            Self::Messages => "messages",
-            Self::Claims => "claims",
-            Self::Principals => "principals",
-            Self::SpaceRecords => "space_records",
-            Self::LogPayloads => "payloads",
-            Self::ApiKeys => "api_keys",
-        }
-    }
-}
-
-/// The key of a record without the tenant, in parts. A digest is in hexadecimal, a number in decimal; unused parts are
-/// empty.
-pub type Place = [String; 3];
-
-/// A record that may name a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    pub place: Place,
-    /// Its conversation, if the table has that column.
-    pub conversation_id: Option<String>,
-    /// Its actor, if the table has that column.
-    pub actor_id: Option<String>,
-    /// Its context, if the table has that column.
-    pub context_id: Option<String>,
-    /// Its content: JSON in every table but streams, where it is the key.
-    pub body: String,
-}
-
-/// One page of a search.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Searched {
-    /// Records that contain one of the texts, in the order of the table.
-    pub found: Vec<Found>,
-    /// Where the next page begins; none at the end of the table.
-    pub next: Option<Place>,
-}
 
 /// The stored record of an erasure. It contains nothing that identifies the person.
 #[derive(Debug, Clone, PartialEq)]
@@ -218,115 +145,201 @@ pub trait SubjectStore: Send + Sync {
     async fn hold(&self, tenant_id: &TenantId, id: &HoldId) -> Result<Option<HoldRow>, StorageError>;
 }
 
-/// The SQL fragments of a table's search that both databases share: its key, the start of a page, and the columns for
-/// conversation, actor, context and text.
-pub(in crate::storage) struct Terms {
-    pub(in crate::storage) table: &'static str,
-    /// The parts of the key, as text.
-    pub(in crate::storage) key: [&'static str; 3],
-    /// The key as a sort order.
-    pub(in crate::storage) order: &'static str,
-    /// The condition that the key is after the given place.
-    pub(in crate::storage) after: &'static str,
-    pub(in crate::storage) of: [&'static str; 3],
-    pub(in crate::storage) body: &'static str,
-    pub(in crate::storage) text: &'static str,
+const CONVERSATIONS: &str = "
+    SELECT DISTINCT conversation_id FROM contexts WHERE tenant_id = :tenant AND actor_id IN (:actors) ORDER BY 1";
+
+const ACTORS_ON_SQLITE: &str = "
+    SELECT actor_id FROM contexts WHERE tenant_id = :tenant AND conversation_id = :conversation
+    UNION
+    SELECT payload->'$.event'->'$.message'->>'actor_id' FROM log_payloads
+        WHERE tenant_id = :tenant AND conversation_id = :conversation
+        AND payload->'$.event'->>'event' IN ('message_received', 'message_registered')";
+
+const ACTORS_ON_POSTGRES: &str = concat!(
+    "
+    SELECT actor_id FROM contexts WHERE tenant_id = :tenant AND conversation_id = :conversation
+    UNION
+    SELECT (event #>> '{message,actor_id}') COLLATE \"C\" FROM (
+        SELECT ",
+    jsonb!("payload"),
+    " -> 'event' AS event FROM log_payloads
+            WHERE tenant_id = :tenant AND conversation_id = :conversation OFFSET 0
+    ) AS logged WHERE event ->> 'event' IN ('message_received', 'message_registered')"
+);
+
+const KEEP_ERASURE: &str = "
+    INSERT INTO erasures (tenant_id, erasure_id, request, started_at, finished_at, body)
+    VALUES (:tenant, :erasure, :request, :started, :finished, :body)
+    ON CONFLICT (tenant_id, erasure_id) DO UPDATE SET
+        request = excluded.request, finished_at = excluded.finished_at, body = excluded.body";
+
+const PLACE_HOLD: &str = "
+    INSERT INTO legal_holds (tenant_id, hold_id, kind, subject, placed_at, body)
+    VALUES (:tenant, :hold, :kind, :subject, :placed, :body)";
+
+const LIFT_HOLD: &str = "DELETE FROM legal_holds WHERE tenant_id = :tenant AND hold_id = :hold";
+
+const NO_KEYS: &str = "
+    UPDATE api_keys SET principal_id = NULL, speaks_for = 'nobody', viewer_id = NULL, label = '',
+        revoked_at = coalesce(revoked_at, :at)
+        WHERE tenant_id = :tenant AND (principal_id IN (:people) OR viewer_id IN (:people))";
+
+const NEEDLE: [Column; 1] = [("needle", Type::Text)];
+
+fn of_tenant(name: &'static str, sql: &'static str, tenant_id: &TenantId) -> Statement {
+    Statement::new(name, sql).bind("tenant", tenant_id.as_str())
 }
 
-impl Terms {
-    /// The fragments of a table; `$2` to `$4` are the parts of the place, `{hex}` and `{unhex}` are replaced by each
-    /// database's functions.
-    pub(in crate::storage) fn of(table: Table) -> Self {
-        const NONE: &str = "NULL";
-        let one = |table, key, of, body, text| Self {
-            table,
-            key: [key, "''", "''"],
-            order: key,
-            after: "$2",
-            of,
-            body,
-            text,
-        };
-        match table {
-            Table::Contexts => {
-                one("contexts", "context_id", ["conversation_id", "actor_id", "context_id"], "body", "body")
-            }
-            Table::Items => one("items", "item_id", ["conversation_id", "actor_id", "context_id"], "body", "body"),
-            Table::Commands => one("commands", "command_id", ["conversation_id", NONE, "context_id"], "body", "body"),
-            Table::Frames => one("frames", "context_frame_id", [NONE, NONE, "context_id"], "body", "body"),
-            Table::Principals => one("principals", "principal_id", [NONE, "principal_id", NONE], "body", "body"),
-            Table::ApiKeys => {
-                let text = "coalesce(principal_id, '') || ' ' || coalesce(viewer_id, '') || ' ' || label";
-                one("api_keys", "key_id", [NONE, "principal_id", NONE], "label", text)
-            }
-            Table::Streams | Table::Messages | Table::Claims | Table::SpaceRecords | Table::LogPayloads => {
-                Self::of_larger_key(table)
-            }
-        }
+/// The statement that writes a row of an erasure or a hold.
+pub(super) fn keeping(tenant_id: &TenantId, kept: &Kept) -> Statement {
+    match kept {
+        Kept::Erasure(row) => of_tenant("subject.keep_erasure", KEEP_ERASURE, tenant_id)
+            .bind("erasure", row.erasure_id.as_str())
+            .bind("request", row.request.as_ref())
+            .bind("started", row.started_at)
+            .bind("finished", row.finished_at)
+            .bind("body", row.body.as_str()),
+        Kept::Hold(row) => of_tenant("subject.place_hold", PLACE_HOLD, tenant_id)
+            .bind("hold", row.hold_id.as_str())
+            .bind("kind", row.kind.as_str())
+            .bind("subject", row.subject.as_str())
+            .bind("placed", row.placed_at)
+            .bind("body", serde_json::to_string(&row.terms).unwrap_or_default()),
+        Kept::NoHold(id) => of_tenant("subject.lift_hold", LIFT_HOLD, tenant_id).bind("hold", id.as_str()),
+        Kept::NoKeysOf(people, at) => of_tenant("subject.no_keys_of", NO_KEYS, tenant_id)
+            .bind("people", Value::texts(people.iter().map(PrincipalId::as_str)))
+            .bind("at", *at),
+    }
+}
+
+fn erasure(row: &Row) -> Result<ErasureRow, StorageError> {
+    let request: Option<&[u8]> = row.get("request")?;
+    Ok(ErasureRow {
+        erasure_id: ErasureId::parse(row.get("erasure_id")?).ok_or_else(|| impossible("erasures", &"a foreign id"))?,
+        request: request.is_some().then(|| digest(row, "request")).transpose()?,
+        started_at: time(row, "started_at")?,
+        finished_at: optional_time(row, "finished_at")?,
+        body: text(row, "body")?,
+    })
+}
+
+fn hold(row: &Row) -> Result<HoldRow, StorageError> {
+    let wrong = |what: &'static str| impossible("legal_holds", &what);
+    Ok(HoldRow {
+        hold_id: HoldId::parse(row.get("hold_id")?).ok_or_else(|| wrong("a foreign id"))?,
+        kind: Held::parse(row.get("kind")?).ok_or_else(|| wrong("an unknown kind"))?,
+        subject: text(row, "subject")?,
+        placed_at: time(row, "placed_at")?,
+        terms: serde_json::from_str(row.get("body")?).map_err(|_| wrong("an unreadable body"))?,
+    })
+}
+
+fn place(row: &Row) -> Result<Place, StorageError> {
+    Ok([text(row, "k1")?, text(row, "k2")?, text(row, "k3")?])
+}
+
+fn found(row: &Row) -> Result<Option<Found>, StorageError> {
+    let Some(body) = row.get("body")? else { return Ok(None) };
+    Ok(Some(Found {
+        place: place(row)?,
+        conversation_id: row.get("conversation_id")?,
+        actor_id: row.get("actor_id")?,
+        context_id: row.get("context_id")?,
+        body,
+    }))
+}
+
+#[async_trait]
+impl<D: Database> SubjectStore for D {
+    async fn search(
+        &self,
+        tenant_id: &TenantId,
+        table: Table,
+        needles: &[String],
+        after: Option<&Place>,
+        limit: u32,
+    ) -> Result<Searched, StorageError> {
+        let [first, second, third] = after.cloned().unwrap_or_default();
+        let needles = Value::rows(&NEEDLE, needles.iter().map(|needle| [needle.as_str().into()]));
+        let statement = Statement::new("subject.search", Terms::of(table).statement(after.is_some()))
+            .bind("tenant", tenant_id.as_str())
+            .bind("first", first)
+            .bind("second", second)
+            .bind("third", third)
+            .bind("needles", needles)
+            .bind("limit", limit);
+        let rows = self.rows(Some(tenant_id), statement).await?;
+        let more = u32::try_from(rows.len()) == Ok(limit);
+        let next = rows.last().filter(|_| more).map(place).transpose()?;
+        let found = rows.iter().map(found).collect::<Result<Vec<_>, _>>()?;
+        Ok(Searched { found: found.into_iter().flatten().collect(), next })
     }
 
-    /// The fragments of a table with a composite key.
-    fn of_larger_key(table: Table) -> Self {
-        const NONE: &str = "NULL";
-        let digest = |table, key, order, second, of| Self {
-            table,
-            key: [key, second, "''"],
-            order,
-            after: "{unhex $2}",
-            of,
-            body: "body",
-            text: "body",
+    async fn conversations_of(
+        &self,
+        tenant_id: &TenantId,
+        actors: &[PrincipalId],
+    ) -> Result<Vec<ConversationId>, StorageError> {
+        let actors = Value::texts(actors.iter().map(PrincipalId::as_str));
+        let statement = of_tenant("subject.conversations_of", CONVERSATIONS, tenant_id).bind("actors", actors);
+        let read = |row: &Row| {
+            ConversationId::new(text(row, "conversation_id")?).map_err(|error| impossible("contexts", &error))
         };
-        match table {
-            Table::Messages => {
-                digest("messages", "{hex message_key}", "message_key", "''", ["conversation_id", NONE, NONE])
-            }
-            Table::Claims => {
-                digest("claims", "{hex claim_key}", "claim_key", "coalesce(space_id, '')", [NONE, NONE, NONE])
-            }
-            Table::SpaceRecords => Self {
-                table: "space_records",
-                key: ["space_id", "kind", "record_id"],
-                order: "space_id, kind, record_id",
-                after: "$2, $3, $4",
-                of: [NONE, NONE, NONE],
-                body: "body",
-                text: "space_id || ' ' || record_id || ' ' || body",
-            },
-            Table::LogPayloads => Self {
-                table: "log_payloads",
-                key: ["stream_id", "CAST(seq AS TEXT)", "''"],
-                order: "stream_id, seq",
-                after: "$2, {number $3}",
-                of: ["conversation_id", NONE, "context_id"],
-                body: "payload",
-                text: "payload",
-            },
-            _ => Self {
-                table: "streams",
-                // The last part is not in the key: it is empty for a name that was created only to be locked.
-                key: ["kind", "key", "coalesce(stream_id, '')"],
-                order: "kind, key",
-                after: "$2, $3",
-                of: [NONE, NONE, NONE],
-                body: "key",
-                text: "CASE WHEN kind IN ('erased', 'disposal') THEN '' ELSE key END",
-            },
-        }
+        self.rows(Some(tenant_id), statement).await?.iter().map(read).collect()
     }
 
-    /// The statement: `$1` is the tenant, `$2` to `$4` the place, `$5` the limit, and `holds` the condition that a text
-    /// contains one of the needles.
-    pub(in crate::storage) fn statement(&self, began: bool, holds: &str) -> String {
-        let Self { table, key, order, after, of, body, text } = self;
-        let [first, second, third] = key;
-        let [conversation, actor, context] = of;
-        let from = if began { format!("AND ({order}) > ({after})") } else { String::new() };
-        format!(
-            "SELECT {first} AS k1, {second} AS k2, {third} AS k3, {conversation} AS conversation_id, {actor} AS actor_id,
-                {context} AS context_id, CASE WHEN {} THEN {body} END AS body
-            FROM {table} WHERE tenant_id = $1 {from} ORDER BY {order} LIMIT $5",
-            holds.replace("{text}", text)
-        )
+    async fn actors_in(&self, tenant_id: &TenantId, id: &ConversationId) -> Result<Vec<String>, StorageError> {
+        let sql = self.dialect().choose(ACTORS_ON_SQLITE, ACTORS_ON_POSTGRES);
+        let statement = of_tenant("subject.actors_in", sql, tenant_id).bind("conversation", id.as_str());
+        let rows = self.rows(Some(tenant_id), statement).await?;
+        let actors = rows.iter().map(|row| row.get("actor_id")).collect::<Result<Vec<Option<String>>, _>>()?;
+        Ok(actors.into_iter().flatten().collect())
+    }
+
+    async fn erasure(&self, tenant_id: &TenantId, id: &ErasureId) -> Result<Option<ErasureRow>, StorageError> {
+        let sql = "SELECT * FROM erasures WHERE tenant_id = :tenant AND erasure_id = :erasure";
+        let statement = of_tenant("subject.erasure", sql, tenant_id).bind("erasure", id.as_str());
+        first(self, Some(tenant_id), statement).await?.as_ref().map(erasure).transpose()
+    }
+
+    async fn erasure_by_request(
+        &self,
+        tenant_id: &TenantId,
+        request: &Digest,
+    ) -> Result<Option<ErasureRow>, StorageError> {
+        let sql = "SELECT * FROM erasures WHERE tenant_id = :tenant AND request = :request";
+        let statement = of_tenant("subject.erasure_by_request", sql, tenant_id).bind("request", request);
+        first(self, Some(tenant_id), statement).await?.as_ref().map(erasure).transpose()
+    }
+
+    async fn erasures(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&ErasureId>,
+        limit: u32,
+    ) -> Result<Vec<ErasureRow>, StorageError> {
+        let sql = "
+            SELECT * FROM erasures WHERE tenant_id = :tenant AND erasure_id > :after ORDER BY erasure_id LIMIT :limit";
+        let statement =
+            of_tenant("subject.erasures", sql, tenant_id).bind("after", after.map_or("", ErasureId::as_str));
+        self.rows(Some(tenant_id), statement.bind("limit", limit)).await?.iter().map(erasure).collect()
+    }
+
+    async fn holds(
+        &self,
+        tenant_id: &TenantId,
+        after: Option<&HoldId>,
+        limit: u32,
+    ) -> Result<Vec<HoldRow>, StorageError> {
+        let sql = "
+            SELECT * FROM legal_holds WHERE tenant_id = :tenant AND hold_id > :after ORDER BY hold_id LIMIT :limit";
+        let statement = of_tenant("subject.holds", sql, tenant_id).bind("after", after.map_or("", HoldId::as_str));
+        self.rows(Some(tenant_id), statement.bind("limit", limit)).await?.iter().map(hold).collect()
+    }
+
+    async fn hold(&self, tenant_id: &TenantId, id: &HoldId) -> Result<Option<HoldRow>, StorageError> {
+        let sql = "SELECT * FROM legal_holds WHERE tenant_id = :tenant AND hold_id = :hold";
+        let statement = of_tenant("subject.hold", sql, tenant_id).bind("hold", id.as_str());
+        first(self, Some(tenant_id), statement).await?.as_ref().map(hold).transpose()
     }
 }

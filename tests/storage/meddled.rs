@@ -25,11 +25,12 @@ use cscp::state_layer::assembly::SavedPack;
 use cscp::state_layer::fact::Fact;
 use cscp::state_layer::query::FactQuery;
 use cscp::storage::{
-    Aged, AgedQuery, AgedRecords, AliveStore, ApiKey, CapturedFrame, DisposalStore, ErasureRow, Filed, Growth, HoldRow,
-    HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Mending, MendingStore, Misplaced, Place as SearchPlace,
-    Placed, PolicySet, PolicyVersion, Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint,
-    StoredClaim, StoredCosignature, StreamEnd, StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead,
-    TreeStore, Waiting, WholeContext, WitnessStore,
+    Aged, AgedQuery, AgedRecords, AliveStore, ApiKey, CapturedFrame, ControlStore, DisposalStore, EntryStore,
+    ErasureRow, Filed, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Mending,
+    MendingStore, Misplaced, Place as SearchPlace, Placed, PolicySet, PolicyStore, PolicyVersion, RecordStore,
+    Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim, StoredCosignature, StreamEnd,
+    StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, UpkeepStore, Waiting, WholeContext,
+    WitnessStore,
 };
 use futures_util::future::BoxFuture;
 
@@ -101,391 +102,44 @@ fn ended() -> StorageError {
     StorageError::Unavailable("the process has ended".to_owned())
 }
 
-#[async_trait]
-impl TreeStore for Meddled {
-    async fn behind(
-        &self,
-        after: Option<&TenantId>,
-        unsigned: bool,
-        limit: u32,
-    ) -> Result<Vec<TenantId>, StorageError> {
-        self.inner.behind(after, unsigned, limit).await
-    }
-
-    async fn tree(&self, tenant_id: &TenantId) -> Result<Option<TreeHead>, StorageError> {
-        self.before("tree").await;
-        self.inner.tree(tenant_id).await
-    }
-
-    async fn waiting(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<Waiting>, StorageError> {
-        self.inner.waiting(tenant_id, limit).await
-    }
-
-    async fn tiles(&self, tenant_id: &TenantId, ids: &[TileId]) -> Result<Vec<Tile>, StorageError> {
-        self.before("tiles").await;
-        self.inner.tiles(tenant_id, ids).await
-    }
-
-    async fn grow(&self, tenant_id: &TenantId, growth: &Growth) -> Result<bool, StorageError> {
-        let (done, told) = self.next_write();
-        let grown = if done { self.inner.grow(tenant_id, growth).await? } else { false };
-        if told { Ok(grown) } else { Err(ended()) }
-    }
-
-    async fn leaf(&self, tenant_id: &TenantId, stream_id: &StreamId, seq: u64) -> Result<Option<u64>, StorageError> {
-        self.inner.leaf(tenant_id, stream_id, seq).await
-    }
-
-    async fn placed(&self, tenant_id: &TenantId) -> Result<Placed, StorageError> {
-        self.before("placed").await;
-        self.inner.placed(tenant_id).await
-    }
-
-    async fn keep_checkpoint(&self, tenant_id: &TenantId, checkpoint: &StoredCheckpoint) -> Result<(), StorageError> {
-        let (done, told) = self.next_write();
-        if done {
-            self.inner.keep_checkpoint(tenant_id, checkpoint).await?;
-        }
-        if told { Ok(()) } else { Err(ended()) }
-    }
-
-    async fn checkpoint(&self, tenant_id: &TenantId) -> Result<Option<StoredCheckpoint>, StorageError> {
-        self.before("checkpoint").await;
-        self.inner.checkpoint(tenant_id).await
-    }
-}
-
-#[async_trait]
-impl LoggedStore for Meddled {
-    async fn stream_of(&self, tenant_id: &TenantId, key: &StreamKey) -> Result<Option<StreamId>, StorageError> {
-        self.inner.stream_of(tenant_id, key).await
-    }
-
-    async fn logged(&self, tenant_id: &TenantId, from: u64, limit: u32) -> Result<Vec<(u64, LogEntry)>, StorageError> {
-        self.before("logged").await;
-        self.inner.logged(tenant_id, from, limit).await
-    }
-
-    async fn places(
-        &self,
-        tenant_id: &TenantId,
-        entries: &[(StreamId, u64)],
-    ) -> Result<Vec<Option<u64>>, StorageError> {
-        self.inner.places(tenant_id, entries).await
-    }
-
-    async fn end_in_tree(
-        &self,
-        tenant_id: &TenantId,
-        stream_id: &StreamId,
-        size: u64,
-    ) -> Result<Option<StreamEnd>, StorageError> {
-        self.inner.end_in_tree(tenant_id, stream_id, size).await
-    }
-
-    async fn filed(
-        &self,
-        tenant_id: &TenantId,
-        entries: &[(StreamId, u64)],
-    ) -> Result<Vec<Option<Filed<String>>>, StorageError> {
-        self.before("filed").await;
-        self.inner.filed(tenant_id, entries).await
-    }
-
-    async fn names(&self, tenant_id: &TenantId, ids: &[StreamId]) -> Result<Vec<StreamName>, StorageError> {
-        self.before("names").await;
-        self.inner.names(tenant_id, ids).await
-    }
-}
-
-#[async_trait]
-impl MendingStore for Meddled {
-    async fn misplaced(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<Misplaced>, StorageError> {
-        self.before("misplaced").await;
-        self.inner.misplaced(tenant_id, limit).await
-    }
-
-    async fn checkpoints(
-        &self,
-        tenant_id: &TenantId,
-        after: u64,
-        until: u64,
-    ) -> Result<Vec<StoredCheckpoint>, StorageError> {
-        self.before("checkpoints").await;
-        self.inner.checkpoints(tenant_id, after, until).await
-    }
-
-    async fn set_aside(&self, tenant_id: &TenantId) -> Result<u64, StorageError> {
-        self.inner.set_aside(tenant_id).await
-    }
-
-    async fn mend(&self, tenant_id: &TenantId, mending: &Mending) -> Result<bool, StorageError> {
-        self.inner.mend(tenant_id, mending).await
-    }
-}
-
-#[async_trait]
-impl WitnessStore for Meddled {
-    async fn keep_cosignatures(
-        &self,
-        tenant_id: &TenantId,
-        cosignatures: &[StoredCosignature],
-    ) -> Result<u64, StorageError> {
-        self.inner.keep_cosignatures(tenant_id, cosignatures).await
-    }
-
-    async fn cosignatures(
-        &self,
-        tenant_id: &TenantId,
-        after: u64,
-        until: u64,
-    ) -> Result<Vec<StoredCosignature>, StorageError> {
-        self.inner.cosignatures(tenant_id, after, until).await
-    }
-
-    async fn publish_checkpoint(&self, tenant_id: &TenantId, size: u64) -> Result<(), StorageError> {
-        self.inner.publish_checkpoint(tenant_id, size).await
-    }
-
-    async fn published_checkpoint(&self, tenant_id: &TenantId) -> Result<Option<StoredCheckpoint>, StorageError> {
-        self.inner.published_checkpoint(tenant_id).await
-    }
-}
-
-#[async_trait]
-impl LiveStore for Meddled {
-    async fn streams(
-        &self,
-        tenant_id: &TenantId,
-        after: Option<&StreamId>,
-        limit: u32,
-    ) -> Result<Vec<(StreamKey, StreamHead)>, StorageError> {
-        self.inner.streams(tenant_id, after, limit).await
-    }
-
-    async fn entry_count(&self, tenant_id: &TenantId) -> Result<u64, StorageError> {
-        self.inner.entry_count(tenant_id).await
-    }
-
-    async fn live_rows(
-        &self,
-        tenant_id: &TenantId,
-        table: LiveTable,
-        ids: &[String],
-    ) -> Result<Vec<LiveRow>, StorageError> {
-        self.inner.live_rows(tenant_id, table, ids).await
-    }
-
-    async fn live_page(
-        &self,
-        tenant_id: &TenantId,
-        table: LiveTable,
-        after: &str,
-        limit: u32,
-    ) -> Result<Vec<LiveRow>, StorageError> {
-        self.inner.live_page(tenant_id, table, after, limit).await
-    }
-
-    async fn live_records(
-        &self,
-        tenant_id: &TenantId,
-        space_id: &SpaceId,
-        after: (&str, &str),
-        limit: u32,
-    ) -> Result<Vec<LiveRow>, StorageError> {
-        self.inner.live_records(tenant_id, space_id, after, limit).await
-    }
-
-    async fn strays(&self, tenant_id: &TenantId, limit: u32) -> Result<Vec<(LiveTable, String)>, StorageError> {
-        self.inner.strays(tenant_id, limit).await
-    }
-
-    async fn makers(
-        &self,
-        tenant_id: &TenantId,
-        places: &[(ConversationId, Timestamp)],
-        kinds: &[&str],
-    ) -> Result<Vec<Maker>, StorageError> {
-        self.inner.makers(tenant_id, places, kinds).await
-    }
-}
-
-#[async_trait]
-impl DisposalStore for Meddled {
-    async fn disposal_head(&self, tenant_id: &TenantId) -> Result<Option<StreamHead>, StorageError> {
-        self.before("disposal_head").await;
-        self.inner.disposal_head(tenant_id).await
-    }
-
-    async fn stream_head(&self, tenant_id: &TenantId, stream: &StreamKey) -> Result<Option<StreamHead>, StorageError> {
-        self.before("stream_head").await;
-        self.inner.stream_head(tenant_id, stream).await
-    }
-
-    async fn held(&self, tenant_id: &TenantId) -> Result<HoldSet, StorageError> {
-        self.inner.held(tenant_id).await
-    }
-
-    async fn named_streams(
-        &self,
-        tenant_id: &TenantId,
-        ids: &[StreamId],
-    ) -> Result<Vec<(StreamKey, StreamHead)>, StorageError> {
-        self.inner.named_streams(tenant_id, ids).await
-    }
-
-    async fn scour(&self) -> Result<(), StorageError> {
-        self.inner.scour().await
-    }
-}
-
-#[async_trait]
-impl AgedRecords for Meddled {
-    async fn aged(&self, tenant_id: &TenantId, asked: &AgedQuery) -> Result<Vec<Aged>, StorageError> {
-        self.inner.aged(tenant_id, asked).await
-    }
-
-    async fn whole_contexts(&self, tenant_id: &TenantId, ids: &[ContextId]) -> Result<Vec<WholeContext>, StorageError> {
-        self.inner.whole_contexts(tenant_id, ids).await
-    }
-
-    async fn captured(&self, tenant_id: &TenantId, ids: &[ContextFrameId]) -> Result<Vec<CapturedFrame>, StorageError> {
-        self.inner.captured(tenant_id, ids).await
-    }
-
-    async fn contexts_in(
-        &self,
-        tenant_id: &TenantId,
-        ids: &[ConversationId],
-    ) -> Result<Vec<(ConversationId, ContextId)>, StorageError> {
-        self.inner.contexts_in(tenant_id, ids).await
-    }
-}
-
-#[async_trait]
-impl SubjectStore for Meddled {
-    async fn search(
-        &self,
-        tenant_id: &TenantId,
-        table: Table,
-        needles: &[String],
-        after: Option<&SearchPlace>,
-        limit: u32,
-    ) -> Result<Searched, StorageError> {
-        self.inner.search(tenant_id, table, needles, after, limit).await
-    }
-
-    async fn conversations_of(
-        &self,
-        tenant_id: &TenantId,
-        actors: &[PrincipalId],
-    ) -> Result<Vec<ConversationId>, StorageError> {
-        self.inner.conversations_of(tenant_id, actors).await
-    }
-
-    async fn actors_in(&self, tenant_id: &TenantId, id: &ConversationId) -> Result<Vec<String>, StorageError> {
-        self.inner.actors_in(tenant_id, id).await
-    }
-
-    async fn erasure(&self, tenant_id: &TenantId, id: &ErasureId) -> Result<Option<ErasureRow>, StorageError> {
-        self.inner.erasure(tenant_id, id).await
-    }
-
-    async fn erasure_by_request(
-        &self,
-        tenant_id: &TenantId,
-        request: &Digest,
-    ) -> Result<Option<ErasureRow>, StorageError> {
-        self.inner.erasure_by_request(tenant_id, request).await
-    }
-
-    async fn erasures(
-        &self,
-        tenant_id: &TenantId,
-        after: Option<&ErasureId>,
-        limit: u32,
-    ) -> Result<Vec<ErasureRow>, StorageError> {
-        self.before("erasures").await;
-        self.inner.erasures(tenant_id, after, limit).await
-    }
-
-    async fn holds(
-        &self,
-        tenant_id: &TenantId,
-        after: Option<&HoldId>,
-        limit: u32,
-    ) -> Result<Vec<HoldRow>, StorageError> {
-        self.inner.holds(tenant_id, after, limit).await
-    }
-
-    async fn hold(&self, tenant_id: &TenantId, id: &HoldId) -> Result<Option<HoldRow>, StorageError> {
-        self.inner.hold(tenant_id, id).await
-    }
-}
-
-#[async_trait]
-impl AliveStore for Meddled {
-    async fn probe(&self) -> Result<Option<Timestamp>, StorageError> {
-        self.inner.probe().await
-    }
-
-    async fn lost(&self) {
-        self.inner.lost().await;
-    }
-
-    async fn vouched(&self) -> Result<Option<Timestamp>, StorageError> {
-        self.inner.vouched().await
-    }
-
-    async fn vouch(&self, at: Timestamp) -> Result<(), StorageError> {
-        self.inner.vouch(at).await
-    }
-}
-
+/// Implements a trait of the port: what is listed is passed on, what stands in braces is done here.
 macro_rules! pass_on {
-    ($(fn $name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
+    ($port:ident $(fn $name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)* { $($own:tt)* }) => {
         #[async_trait]
-        impl Store for Meddled {
-            fn writers(&self) -> usize {
-                self.inner.writers()
-            }
-
-            fn spans_tenants(&self) -> bool {
-                self.inner.spans_tenants()
-            }
-
-            async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError> {
-                Ok((self.meddle)(Arc::clone(&self.inner), self.inner.begin().await?))
-            }
-
-            async fn close(&self) {
-                self.inner.close().await;
-            }
-
+        impl $port for Meddled {
             $(async fn $name(&self, $($argument: $kind),*) -> Result<$result, StorageError> {
                 self.before(stringify!($name)).await;
                 self.inner.$name($($argument),*).await
             })*
+
+            $($own)*
         }
     };
 }
 
-pass_on! {
-    fn ping() -> ();
+pass_on! { ControlStore
     fn create_tenant(tenant: &Tenant) -> ();
     fn tenants() -> Vec<Tenant>;
     fn tenant(tenant_id: &TenantId) -> Option<Tenant>;
     fn set_tenant_enabled(tenant_id: &TenantId, enabled: bool) -> bool;
     fn set_tenant_policy(tenant_id: &TenantId, pack: Option<&str>) -> bool;
-    fn publish_policies(set: Option<&PolicySet>, note: Option<&str>, at: Timestamp) -> u64;
-    fn policies_version() -> u64;
-    fn policy_versions(before: Option<u64>, limit: u32) -> Vec<PolicyVersion>;
-    fn policy_set(version: u64) -> Option<PolicySet>;
     fn create_key(key: &ApiKey) -> ();
     fn keys(tenant_id: &TenantId) -> Vec<ApiKey>;
     fn revoke_key(tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> bool;
     fn set_key_voice(tenant_id: &TenantId, key_id: &KeyId, speaks_for: &SpeaksFor) -> bool;
     fn find_key(digest: &Digest) -> Option<(ApiKey, Tenant)>;
+    {}
+}
+
+pass_on! { PolicyStore
+    fn publish_policies(set: Option<&PolicySet>, note: Option<&str>, at: Timestamp) -> u64;
+    fn policies_version() -> u64;
+    fn policy_versions(before: Option<u64>, limit: u32) -> Vec<PolicyVersion>;
+    fn policy_set(version: u64) -> Option<PolicySet>;
+    {}
+}
+
+pass_on! { RecordStore
     fn context(tenant_id: &TenantId, id: &ContextId) -> Option<ContextRecord>;
     fn contexts(tenant_id: &TenantId, query: &ContextQuery) -> Page<ContextRecord>;
     fn item(tenant_id: &TenantId, id: &ItemId) -> Option<PendingItem>;
@@ -497,19 +151,155 @@ pass_on! {
     fn messages(tenant_id: &TenantId, keys: &[Digest]) -> Vec<MessageRecord>;
     fn principal(tenant_id: &TenantId, id: &str) -> Option<Principal>;
     fn principals(tenant_id: &TenantId, query: &PrincipalQuery) -> Page<Principal>;
-    fn kin(tenant_id: &TenantId, keys: &[PersonKey]) -> Vec<Principal>;
     fn frame(tenant_id: &TenantId, id: &ContextFrameId) -> Option<StoredFrame>;
-    fn spaces(wants: &[SpaceWant]) -> Vec<(SpaceId, SpaceRow)>;
     fn facts(tenant_id: &TenantId, space_id: &SpaceId, query: &FactQuery) -> Page<Fact>;
     fn saved_pack(tenant_id: &TenantId, id: &PackId) -> Option<SavedPack>;
     fn claim(tenant_id: &TenantId, key: &Digest) -> Option<StoredClaim>;
+    {}
+}
+
+pass_on! { EntryStore
     fn entries(tenant_id: &TenantId, query: &EvidenceQuery) -> Page<LogEntry>;
     fn entry(tenant_id: &TenantId, id: &ArtifactId) -> Option<LogEntry>;
     fn heads(tenant_id: &TenantId, after: Option<&StreamId>, limit: u32) -> Vec<StreamHead>;
     fn stream(tenant_id: &TenantId, id: &StreamId, after: u64, limit: u32) -> Vec<LogEntry>;
+    {}
+}
+
+pass_on! { TreeStore
+    fn behind(after: Option<&TenantId>, unsigned: bool, limit: u32) -> Vec<TenantId>;
+    fn tree(tenant_id: &TenantId) -> Option<TreeHead>;
+    fn waiting(tenant_id: &TenantId, limit: u32) -> Vec<Waiting>;
+    fn tiles(tenant_id: &TenantId, ids: &[TileId]) -> Vec<Tile>;
+    fn leaf(tenant_id: &TenantId, stream_id: &StreamId, seq: u64) -> Option<u64>;
+    fn placed(tenant_id: &TenantId) -> Placed;
+    fn checkpoint(tenant_id: &TenantId) -> Option<StoredCheckpoint>;
+    {
+        async fn grow(&self, tenant_id: &TenantId, growth: &Growth) -> Result<bool, StorageError> {
+            let (done, told) = self.next_write();
+            let grown = if done { self.inner.grow(tenant_id, growth).await? } else { false };
+            if told { Ok(grown) } else { Err(ended()) }
+        }
+
+        async fn keep_checkpoint(
+            &self,
+            tenant_id: &TenantId,
+            checkpoint: &StoredCheckpoint,
+        ) -> Result<(), StorageError> {
+            let (done, told) = self.next_write();
+            if done {
+                self.inner.keep_checkpoint(tenant_id, checkpoint).await?;
+            }
+            if told { Ok(()) } else { Err(ended()) }
+        }
+    }
+}
+
+pass_on! { LoggedStore
+    fn stream_of(tenant_id: &TenantId, key: &StreamKey) -> Option<StreamId>;
+    fn logged(tenant_id: &TenantId, from: u64, limit: u32) -> Vec<(u64, LogEntry)>;
+    fn places(tenant_id: &TenantId, entries: &[(StreamId, u64)]) -> Vec<Option<u64>>;
+    fn end_in_tree(tenant_id: &TenantId, stream_id: &StreamId, size: u64) -> Option<StreamEnd>;
+    fn filed(tenant_id: &TenantId, entries: &[(StreamId, u64)]) -> Vec<Option<Filed<String>>>;
+    fn names(tenant_id: &TenantId, ids: &[StreamId]) -> Vec<StreamName>;
+    {}
+}
+
+pass_on! { MendingStore
+    fn misplaced(tenant_id: &TenantId, limit: u32) -> Vec<Misplaced>;
+    fn checkpoints(tenant_id: &TenantId, after: u64, until: u64) -> Vec<StoredCheckpoint>;
+    fn set_aside(tenant_id: &TenantId) -> u64;
+    fn mend(tenant_id: &TenantId, mending: &Mending) -> bool;
+    {}
+}
+
+pass_on! { WitnessStore
+    fn keep_cosignatures(tenant_id: &TenantId, cosignatures: &[StoredCosignature]) -> u64;
+    fn cosignatures(tenant_id: &TenantId, after: u64, until: u64) -> Vec<StoredCosignature>;
+    fn publish_checkpoint(tenant_id: &TenantId, size: u64) -> ();
+    fn published_checkpoint(tenant_id: &TenantId) -> Option<StoredCheckpoint>;
+    {}
+}
+
+pass_on! { LiveStore
+    fn streams(tenant_id: &TenantId, after: Option<&StreamId>, limit: u32) -> Vec<(StreamKey, StreamHead)>;
+    fn entry_count(tenant_id: &TenantId) -> u64;
+    fn live_rows(tenant_id: &TenantId, table: LiveTable, ids: &[String]) -> Vec<LiveRow>;
+    fn live_page(tenant_id: &TenantId, table: LiveTable, after: &str, limit: u32) -> Vec<LiveRow>;
+    fn live_records(tenant_id: &TenantId, space_id: &SpaceId, after: (&str, &str), limit: u32) -> Vec<LiveRow>;
+    fn strays(tenant_id: &TenantId, limit: u32) -> Vec<(LiveTable, String)>;
+    fn makers(tenant_id: &TenantId, places: &[(ConversationId, Timestamp)], kinds: &[&str]) -> Vec<Maker>;
+    {}
+}
+
+pass_on! { DisposalStore
+    fn disposal_head(tenant_id: &TenantId) -> Option<StreamHead>;
+    fn stream_head(tenant_id: &TenantId, stream: &StreamKey) -> Option<StreamHead>;
+    fn held(tenant_id: &TenantId) -> HoldSet;
+    fn named_streams(tenant_id: &TenantId, ids: &[StreamId]) -> Vec<(StreamKey, StreamHead)>;
+    fn scour() -> ();
+    {}
+}
+
+pass_on! { AgedRecords
+    fn aged(tenant_id: &TenantId, asked: &AgedQuery) -> Vec<Aged>;
+    fn whole_contexts(tenant_id: &TenantId, ids: &[ContextId]) -> Vec<WholeContext>;
+    fn captured(tenant_id: &TenantId, ids: &[ContextFrameId]) -> Vec<CapturedFrame>;
+    fn contexts_in(tenant_id: &TenantId, ids: &[ConversationId]) -> Vec<(ConversationId, ContextId)>;
+    {}
+}
+
+pass_on! { SubjectStore
+    fn search(tenant_id: &TenantId, table: Table, needles: &[String], after: Option<&SearchPlace>, limit: u32) -> Searched;
+    fn conversations_of(tenant_id: &TenantId, actors: &[PrincipalId]) -> Vec<ConversationId>;
+    fn actors_in(tenant_id: &TenantId, id: &ConversationId) -> Vec<String>;
+    fn erasure(tenant_id: &TenantId, id: &ErasureId) -> Option<ErasureRow>;
+    fn erasure_by_request(tenant_id: &TenantId, request: &Digest) -> Option<ErasureRow>;
+    fn erasures(tenant_id: &TenantId, after: Option<&ErasureId>, limit: u32) -> Vec<ErasureRow>;
+    fn holds(tenant_id: &TenantId, after: Option<&HoldId>, limit: u32) -> Vec<HoldRow>;
+    fn hold(tenant_id: &TenantId, id: &HoldId) -> Option<HoldRow>;
+    {}
+}
+
+pass_on! { UpkeepStore
     fn due(now: Timestamp, limit: u32) -> Vec<(TenantId, ConversationId)>;
     fn postpone(now: Timestamp, limit: u32) -> u64;
     fn forget_erasure_keys(now: Timestamp, limit: u32) -> u64;
     fn take_lease(name: &str, holder: &str, seconds: u32) -> bool;
     fn release_lease(name: &str, holder: &str) -> ();
+    fn vouched() -> Option<Timestamp>;
+    fn vouch(at: Timestamp) -> ();
+    {}
+}
+
+pass_on! { AliveStore
+    fn probe() -> Option<Timestamp>;
+    {
+        async fn lost(&self) {
+            self.inner.lost().await;
+        }
+    }
+}
+
+pass_on! { Store
+    fn ping() -> ();
+    fn kin(tenant_id: &TenantId, keys: &[PersonKey]) -> Vec<Principal>;
+    fn spaces(wants: &[SpaceWant]) -> Vec<(SpaceId, SpaceRow)>;
+    {
+        fn writers(&self) -> usize {
+            self.inner.writers()
+        }
+
+        fn spans_tenants(&self) -> bool {
+            self.inner.spans_tenants()
+        }
+
+        async fn begin(&self) -> Result<Box<dyn Transaction>, StorageError> {
+            Ok((self.meddle)(Arc::clone(&self.inner), self.inner.begin().await?))
+        }
+
+        async fn close(&self) {
+            self.inner.close().await;
+        }
+    }
 }

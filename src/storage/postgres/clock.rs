@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::judge::Judge;
 use super::preflight::{standing, timeline};
-use super::rows::number;
 use super::session::Session;
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::StorageError;
+use crate::storage::sql::number;
 
 // Only `clock_timestamp()` is suitable: every other clock stops at the start of the transaction or statement, so that
 // the time spent waiting for a lock would be lost.

@@ -5,14 +5,14 @@ use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
 use super::columns::{Rows as _, columns};
-use super::json::jsonb;
-use super::rows::{head, stream_key, text};
 use super::session::{Query, Session};
 use super::spaces::ERASE as ERASE_SPACES;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{CommandId, StreamId, TenantId};
 use crate::evidence::entry::StreamHead;
 use crate::storage::disposal::spent_names;
+use crate::storage::sql::jsonb;
+use crate::storage::sql::{head, stream_key, text};
 use crate::storage::{Counts, Disposal, DisposalStore, HoldSet, StorageError, Tenant};
 
 const PAYLOADS: &str = "-- postgres: disposal.payloads

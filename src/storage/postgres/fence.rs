@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 
-use super::rows::failed;
+use super::errors::failed;
 use crate::storage::StorageError;
 
 /// The tables with rows of tenants. The migrations define a policy for each; this module enables or disables them.

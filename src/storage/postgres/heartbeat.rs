@@ -12,12 +12,12 @@ use tokio::time::timeout;
 
 use super::PostgresStore;
 use super::clock::NOW;
+use super::errors::failed;
 use super::hosts::Hosts;
-use super::rows::{failed, number};
-use super::session::EVERYBODY;
 use crate::domain::time::Timestamp;
+use crate::storage::AliveStore;
 use crate::storage::StorageError;
-use crate::storage::alive::{AliveStore, CLOCK, SERVERS};
+use crate::storage::sql::number;
 
 /// The time limit of one query.
 const BEAT: Duration = Duration::from_secs(1);
@@ -137,21 +137,5 @@ impl AliveStore for PostgresStore {
 
     async fn lost(&self) {
         self.heartbeat.listen().lost().await;
-    }
-
-    async fn vouched(&self) -> Result<Option<Timestamp>, StorageError> {
-        let sql = "-- postgres: alive.vouched
-            SELECT coalesce((SELECT until FROM leases WHERE name = $1), (SELECT max(last_at) FROM streams), 0) AS at";
-        let rows = self.rest.rows(EVERYBODY, sqlx::query(sql).bind(CLOCK)).await?;
-        let at = rows.first().map(|row| number(row, "at")).transpose()?;
-        Ok(at.filter(|at| *at > 0).map(Timestamp::from_micros))
-    }
-
-    async fn vouch(&self, at: Timestamp) -> Result<(), StorageError> {
-        let sql = "-- postgres: alive.vouch
-            INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3)
-            ON CONFLICT (name) DO UPDATE SET until = excluded.until";
-        let query = sqlx::query(sql).bind(CLOCK).bind(SERVERS).bind(at.as_micros());
-        self.rest.change(EVERYBODY, query).await.map(drop)
     }
 }

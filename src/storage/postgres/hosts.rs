@@ -9,8 +9,8 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection as _, PgConnection, PgPool};
 use tokio::time::{MissedTickBehavior, timeout};
 
+use super::errors::failed;
 use super::judge::Judge;
-use super::rows::failed;
 use crate::storage::StorageError;
 
 /// The time limit for asking one server whether it is the primary.

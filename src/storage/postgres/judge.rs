@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row as _};
 
+use super::errors::failed;
 use super::preflight::{Demands, Facts, Refusal, Standing, timeline};
-use super::rows::failed;
 use super::settings::PostgresSettings;
 use crate::storage::{StorageError, Timelines};
 

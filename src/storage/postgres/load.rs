@@ -7,14 +7,15 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::assembly::{With, joined};
 use super::columns::{Rows as _, columns};
-use super::json::jsonb;
-use super::rows::{body, digest, failed, head, impossible, stream_key, tenant_id, text};
+use super::errors::failed;
 use super::session::{Query, Session};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{AttemptId, CommandId, ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
 use crate::domain::principal::{PersonKey, Principal};
 use crate::storage::disposal::StoredMessage;
+use crate::storage::sql::jsonb;
+use crate::storage::sql::{body, digest, head, impossible, stream_key, tenant_id, text};
 use crate::storage::{Loaded, MAX_KIN, Row, StorageError, Want};
 
 /// The wanted items: open in a conversation or asked last there, or named in some way.

@@ -9,12 +9,13 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::assembly::{With, joined};
 use super::columns::{Rows as _, columns};
-use super::json::jsonb;
-use super::rows::{failed, stream_key, tenant_id, text};
+use super::errors::failed;
 use super::session::{Query, Session};
 use crate::domain::event::StreamKey;
 use crate::domain::id::TenantId;
 use crate::domain::operation::ItemRef;
+use crate::storage::sql::jsonb;
+use crate::storage::sql::{stream_key, tenant_id, text};
 use crate::storage::{Locking, StorageError, Want};
 
 /// The conversations of contexts, items, nonces, prompts and commands that were named without their conversation. A

@@ -3,34 +3,24 @@
 mod assembly;
 mod clock;
 mod columns;
-mod control;
+mod database;
 mod disposal;
+mod errors;
 mod fence;
 mod heartbeat;
 mod hosts;
 mod identity;
-mod json;
 mod judge;
-mod live;
 mod load;
 mod lock;
-mod logged;
-mod mending;
-mod policies;
 mod preflight;
-mod read;
 mod retention;
-mod rows;
 mod schema;
 mod session;
 mod settings;
 mod spaces;
-mod subject;
 mod tables;
 mod transaction;
-mod tree;
-mod upkeep;
-mod witness;
 mod write;
 
 use std::sync::Arc;
@@ -39,32 +29,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sqlx::{Connection as _, PgConnection, PgPool};
 
+use self::errors::failed;
 use self::hosts::Hosts;
 use self::judge::Judge;
-use self::rows::failed;
 use self::session::{Desk, EVERYBODY};
 use self::transaction::PostgresTransaction;
-use crate::domain::canonical::Digest;
-use crate::domain::command::CommandRecord;
-use crate::domain::context::ContextRecord;
-use crate::domain::id::{
-    ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, ItemId, KeyId, PackId, SpaceId, StreamId,
-    TenantId,
-};
-use crate::domain::item::PendingItem;
-use crate::domain::message::MessageRecord;
+use crate::domain::id::{SpaceId, TenantId};
 use crate::domain::principal::{PersonKey, Principal};
-use crate::domain::query::{ApprovalQuery, ContextQuery, EvidenceQuery, Page, PrincipalQuery, UnreportedQuery};
-use crate::domain::speaking::SpeaksFor;
-use crate::domain::time::{Clock, Timestamp};
-use crate::domain::world::StoredFrame;
-use crate::evidence::entry::{LogEntry, StreamHead};
-use crate::state_layer::assembly::SavedPack;
-use crate::state_layer::fact::Fact;
-use crate::state_layer::query::FactQuery;
-use crate::storage::{
-    ApiKey, PolicySet, PolicyVersion, SpaceRow, SpaceWant, StorageError, Store, StoredClaim, Tenant, Transaction,
-};
+use crate::domain::time::Clock;
+use crate::storage::{SpaceRow, SpaceWant, StorageError, Store, Transaction};
 
 pub use self::settings::PostgresSettings;
 
@@ -175,210 +148,13 @@ impl Store for PostgresStore {
         self.writers.pool.close().await;
     }
 
-    async fn create_tenant(&self, tenant: &Tenant) -> Result<(), StorageError> {
-        control::create_tenant(&self.rest, tenant).await
-    }
-
-    async fn tenants(&self) -> Result<Vec<Tenant>, StorageError> {
-        control::tenants(&self.rest, None).await
-    }
-
-    async fn tenant(&self, tenant_id: &TenantId) -> Result<Option<Tenant>, StorageError> {
-        Ok(control::tenants(&self.rest, Some(tenant_id)).await?.pop())
-    }
-
-    async fn set_tenant_enabled(&self, tenant_id: &TenantId, enabled: bool) -> Result<bool, StorageError> {
-        control::set_tenant_enabled(&self.rest, tenant_id, enabled).await
-    }
-
-    async fn set_tenant_policy(&self, tenant_id: &TenantId, pack: Option<&str>) -> Result<bool, StorageError> {
-        control::set_tenant_policy(&self.rest, tenant_id, pack).await
-    }
-
-    async fn create_key(&self, key: &ApiKey) -> Result<(), StorageError> {
-        control::create_key(&self.rest, key).await
-    }
-
-    async fn keys(&self, tenant_id: &TenantId) -> Result<Vec<ApiKey>, StorageError> {
-        control::keys(&self.rest, tenant_id).await
-    }
-
-    async fn revoke_key(&self, tenant_id: &TenantId, key_id: &KeyId, at: Timestamp) -> Result<bool, StorageError> {
-        control::revoke_key(&self.rest, tenant_id, key_id, at).await
-    }
-
-    async fn set_key_voice(&self, tenant: &TenantId, key: &KeyId, voice: &SpeaksFor) -> Result<bool, StorageError> {
-        control::set_key_voice(&self.rest, tenant, key, voice).await
-    }
-
-    async fn find_key(&self, digest: &Digest) -> Result<Option<(ApiKey, Tenant)>, StorageError> {
-        control::find_key(&self.rest, digest).await
-    }
-
-    async fn publish_policies(
-        &self,
-        set: Option<&PolicySet>,
-        note: Option<&str>,
-        at: Timestamp,
-    ) -> Result<u64, StorageError> {
-        policies::publish(&self.rest, set, note, at).await
-    }
-
-    async fn policies_version(&self) -> Result<u64, StorageError> {
-        policies::newest(&self.rest).await
-    }
-
-    async fn policy_versions(&self, before: Option<u64>, limit: u32) -> Result<Vec<PolicyVersion>, StorageError> {
-        policies::versions(&self.rest, before, limit).await
-    }
-
-    async fn policy_set(&self, version: u64) -> Result<Option<PolicySet>, StorageError> {
-        policies::set(&self.rest, version).await
-    }
-
-    async fn context(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<ContextRecord>, StorageError> {
-        let sql = "-- postgres: context\nSELECT body FROM contexts WHERE tenant_id = $1 AND context_id = $2";
-        read::one(&self.rest, sql, "contexts", tenant_id, id.as_str()).await
-    }
-
-    async fn contexts(&self, tenant_id: &TenantId, query: &ContextQuery) -> Result<Page<ContextRecord>, StorageError> {
-        read::contexts(&self.rest, tenant_id, query).await
-    }
-
-    async fn item(&self, tenant_id: &TenantId, id: &ItemId) -> Result<Option<PendingItem>, StorageError> {
-        let sql = "-- postgres: item\nSELECT body FROM items WHERE tenant_id = $1 AND item_id = $2";
-        read::one(&self.rest, sql, "items", tenant_id, id.as_str()).await
-    }
-
-    async fn items_of(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Vec<PendingItem>, StorageError> {
-        let sql = "-- postgres: items_of
-            SELECT body FROM items WHERE tenant_id = $1 AND context_id = $2 ORDER BY asked_at, item_id LIMIT 1000";
-        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(id.as_str());
-        let rows = self.rest.rows(tenant_id.as_str(), query).await?;
-        rows.iter().map(|row| rows::body(row, "items")).collect()
-    }
-
-    async fn approvals(&self, tenant_id: &TenantId, query: &ApprovalQuery) -> Result<Page<PendingItem>, StorageError> {
-        read::approvals(&self.rest, tenant_id, query).await
-    }
-
-    async fn command(&self, tenant_id: &TenantId, id: &CommandId) -> Result<Option<CommandRecord>, StorageError> {
-        let sql = "-- postgres: command\nSELECT body FROM commands WHERE tenant_id = $1 AND command_id = $2";
-        read::one(&self.rest, sql, "commands", tenant_id, id.as_str()).await
-    }
-
-    async fn unreported(
-        &self,
-        tenant_id: &TenantId,
-        query: &UnreportedQuery,
-    ) -> Result<Page<CommandRecord>, StorageError> {
-        read::unreported(&self.rest, tenant_id, query).await
-    }
-
-    async fn last_command(&self, tenant_id: &TenantId, id: &ContextId) -> Result<Option<CommandRecord>, StorageError> {
-        let sql = "-- postgres: last_command
-            SELECT body FROM commands WHERE tenant_id = $1 AND context_id = $2 ORDER BY updated_at DESC LIMIT 1";
-        read::one(&self.rest, sql, "commands", tenant_id, id.as_str()).await
-    }
-
-    async fn messages(&self, tenant_id: &TenantId, keys: &[Digest]) -> Result<Vec<MessageRecord>, StorageError> {
-        read::messages(&self.rest, tenant_id, keys).await
-    }
-
-    async fn principal(&self, tenant_id: &TenantId, id: &str) -> Result<Option<Principal>, StorageError> {
-        let sql = "-- postgres: principal\nSELECT body FROM principals WHERE tenant_id = $1 AND principal_id = $2";
-        read::one(&self.rest, sql, "principals", tenant_id, id).await
-    }
-
-    async fn principals(&self, tenant_id: &TenantId, query: &PrincipalQuery) -> Result<Page<Principal>, StorageError> {
-        read::principals(&self.rest, tenant_id, query).await
-    }
-
     async fn kin(&self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
         load::kin(&self.rest.rows(tenant_id.as_str(), load::kin_query(tenant_id, keys, false)).await?)
-    }
-
-    async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError> {
-        let sql = "-- postgres: frame\nSELECT body FROM frames WHERE tenant_id = $1 AND context_frame_id = $2";
-        read::one(&self.rest, sql, "frames", tenant_id, id.as_str()).await
     }
 
     async fn spaces(&self, wants: &[SpaceWant]) -> Result<Vec<(SpaceId, SpaceRow)>, StorageError> {
         let Some(tenant_id) = wants.first().map(|want| &want.tenant_id) else { return Ok(Vec::new()) };
         let rows = self.rest.rows(tenant_id.as_str(), spaces::query(wants)).await?;
         rows.iter().map(|row| spaces::row(row).map(|(_, space_id, row)| (space_id, row))).collect()
-    }
-
-    async fn facts(
-        &self,
-        tenant_id: &TenantId,
-        space_id: &SpaceId,
-        query: &FactQuery,
-    ) -> Result<Page<Fact>, StorageError> {
-        read::facts(&self.rest, tenant_id, space_id, query).await
-    }
-
-    async fn saved_pack(&self, tenant_id: &TenantId, id: &PackId) -> Result<Option<SavedPack>, StorageError> {
-        let sql = "-- postgres: saved_pack
-            SELECT body FROM space_records WHERE tenant_id = $1 AND kind = 'pack' AND record_id = $2";
-        read::one(&self.rest, sql, "space_records", tenant_id, id.as_str()).await
-    }
-
-    async fn claim(&self, tenant_id: &TenantId, key: &Digest) -> Result<Option<StoredClaim>, StorageError> {
-        let sql = "-- postgres: claim
-            SELECT body FROM claims WHERE tenant_id = $1 AND claim_key = decode($2, 'hex')";
-        read::one(&self.rest, sql, "claims", tenant_id, &key.to_hex()).await
-    }
-
-    async fn entries(&self, tenant_id: &TenantId, query: &EvidenceQuery) -> Result<Page<LogEntry>, StorageError> {
-        read::entries(&self.rest, tenant_id, query).await
-    }
-
-    async fn entry(&self, tenant_id: &TenantId, id: &ArtifactId) -> Result<Option<LogEntry>, StorageError> {
-        read::entry_by_id(&self.rest, tenant_id, id.as_str()).await
-    }
-
-    async fn heads(
-        &self,
-        tenant_id: &TenantId,
-        after: Option<&StreamId>,
-        limit: u32,
-    ) -> Result<Vec<StreamHead>, StorageError> {
-        let sql = "-- postgres: heads
-            SELECT stream_id AS c, seq, last_at, head_hash AS h FROM streams
-            WHERE tenant_id = $1 AND stream_id > $2 ORDER BY stream_id LIMIT $3";
-        let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(after.map_or("", |id| id.as_str()));
-        let rows = self.rest.rows(tenant_id.as_str(), query.bind(i64::from(limit))).await?;
-        rows.iter().map(rows::head).collect()
-    }
-
-    async fn stream(
-        &self,
-        tenant_id: &TenantId,
-        id: &StreamId,
-        after: u64,
-        limit: u32,
-    ) -> Result<Vec<LogEntry>, StorageError> {
-        read::stream(&self.rest, tenant_id, id.as_str(), after, limit).await
-    }
-
-    async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<(TenantId, ConversationId)>, StorageError> {
-        upkeep::due(&self.rest, now, limit).await
-    }
-
-    async fn postpone(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        upkeep::postpone(&self.rest, now, limit).await
-    }
-
-    async fn forget_erasure_keys(&self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        upkeep::forget_erasure_keys(&self.rest, now, limit).await
-    }
-
-    async fn take_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, StorageError> {
-        upkeep::take_lease(&self.rest, self.clock.as_ref(), name, holder, seconds).await
-    }
-
-    async fn release_lease(&self, name: &str, holder: &str) -> Result<(), StorageError> {
-        upkeep::release_lease(&self.rest, name, holder).await
     }
 }

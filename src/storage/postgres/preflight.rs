@@ -3,7 +3,7 @@
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row as _};
 
-use super::rows::failed;
+use super::errors::failed;
 use crate::storage::StorageError;
 
 /// The oldest supported version: 14.0.

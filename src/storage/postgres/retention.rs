@@ -5,11 +5,12 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
-use super::json::jsonb;
-use super::rows::{body, count, failed, impossible, text, time};
+use super::errors::failed;
 use crate::domain::id::{CommandId, ContextFrameId, ContextId, ConversationId, StreamId, TenantId};
 use crate::domain::policy::RecordKind;
 use crate::storage::retention::put_together;
+use crate::storage::sql::jsonb;
+use crate::storage::sql::{body, count, impossible, text, time};
 use crate::storage::{Aged, AgedQuery, AgedRecords, CapturedFrame, StorageError, WholeContext};
 
 const ANSWERS: &str = "-- postgres: retention.answers

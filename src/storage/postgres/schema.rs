@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 
-use super::json::step_text;
-use super::rows::failed;
+use super::errors::failed;
 use crate::storage::StorageError;
+use crate::storage::sql::step_text;
 
 /// The driver's table of applied migrations, which its own tools read as well.
 const TABLE: &str = "_sqlx_migrations";

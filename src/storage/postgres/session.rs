@@ -11,10 +11,10 @@ use sqlx::{AssertSqlSafe, PgPool, Postgres};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use super::errors::failed;
 use super::heartbeat::Silence;
 use super::hosts::Hosts;
 use super::judge::Judge;
-use super::rows::failed;
 use crate::storage::StorageError;
 
 /// A statement with its values.

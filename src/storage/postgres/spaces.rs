@@ -4,11 +4,12 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use super::columns::{Rows as _, columns};
-use super::json::jsonb;
-use super::rows::{count, failed, impossible, tenant_id, text};
+use super::errors::failed;
 use super::session::{Query, Session};
 use crate::domain::id::{SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
+use crate::storage::sql::jsonb;
+use crate::storage::sql::{count, impossible, tenant_id, text};
 use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
 
 /// The current rows of some spaces, and all rows of others. Each space is looked up separately: whatever the planner

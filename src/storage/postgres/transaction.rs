@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use super::database::query;
 use super::judge::Judge;
 use super::session::{Desk, Session, WAIT};
-use super::{clock, disposal, load, lock, rows, spaces, subject, write};
+use super::{clock, disposal, load, lock, spaces, write};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
 use crate::evidence::entry::StreamHead;
+use crate::storage::sql::head;
+use crate::storage::subject::keeping;
 use crate::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
     Want, Writes,
@@ -99,7 +102,7 @@ impl Transaction for PostgresTransaction {
     ) -> Result<Option<StreamHead>, StorageError> {
         self.enter(Some(tenant_id)).await?;
         let rows = self.session.rows(disposal::stream_head(tenant_id, stream)).await?;
-        rows.first().map(rows::head).transpose()
+        rows.first().map(head).transpose()
     }
 
     async fn write(&mut self, writes: &Writes) -> Result<(), StorageError> {
@@ -120,7 +123,7 @@ impl Transaction for PostgresTransaction {
 
     async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
         self.enter(Some(tenant_id)).await?;
-        subject::keep(&mut self.session, tenant_id, kept).await
+        self.session.count(query(&keeping(tenant_id, kept))).await.map(drop)
     }
 
     async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError> {

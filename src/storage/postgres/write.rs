@@ -8,7 +8,6 @@ use sqlx::postgres::PgRow;
 use super::assembly::With;
 use super::columns::Rows as _;
 use super::identity;
-use super::rows::number;
 use super::session::Session;
 use super::tables::{
     Attempts, ChangedCommands, ChangedItems, Claims, Commands, Contexts, Conversations, Entries, Frames, Heads, Items,
@@ -22,6 +21,7 @@ use crate::domain::item::{ItemState, PendingItem};
 use crate::domain::principal::Principal;
 use crate::domain::time::Timestamp;
 use crate::evidence::entry::Appended;
+use crate::storage::sql::number;
 use crate::storage::{Filed, Row, StorageError, StoredClaim, Writes};
 
 /// The rows of a batch, by table.

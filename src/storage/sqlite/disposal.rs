@@ -6,13 +6,14 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{SqliteConnection, SqliteExecutor};
 
 use super::SqliteStore;
-use super::rows::{Rows, head, nameless_head, text, unavailable};
+use super::rows::{Rows, unavailable};
 use super::spaces::ERASE as ERASE_SPACES;
 use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{CommandId, StreamId, TenantId};
 use crate::evidence::entry::StreamHead;
 use crate::storage::disposal::spent_names;
+use crate::storage::sql::{head, stream_key, text};
 use crate::storage::{Counts, Disposal, DisposalStore, HoldSet, StorageError, Tenant};
 
 const PAYLOADS: &str = "-- sqlite: disposal.payloads
@@ -241,7 +242,7 @@ pub(super) async fn stream_head(
         SELECT stream_id AS c, seq, last_at, head_hash AS h FROM streams WHERE tenant_id = ? AND kind = ? AND key = ?";
     let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(stream.kind()).bind(stream.key());
     let row = query.fetch_optional(executor).await.map_err(unavailable)?;
-    row.as_ref().map(nameless_head).transpose()
+    row.as_ref().map(head).transpose()
 }
 
 #[async_trait]
@@ -272,7 +273,7 @@ impl DisposalStore for SqliteStore {
         }
         let query = sqlx::query(sql).bind(tenant_id.as_str()).bind(array.into_array());
         let rows: Vec<SqliteRow> = query.fetch_all(&self.readers).await.map_err(unavailable)?;
-        rows.iter().map(head).collect()
+        rows.iter().map(|row| Ok((stream_key(row)?, head(row)?))).collect()
     }
 
     async fn scour(&self) -> Result<(), StorageError> {

@@ -6,12 +6,13 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row as _, SqliteConnection, SqliteExecutor};
 
-use super::rows::{Rows, body, digest, head, unavailable};
+use super::rows::{Rows, unavailable};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{AttemptId, CommandId, ConversationId, ItemId, PrincipalId, TenantId};
 use crate::domain::operation::ItemRef;
 use crate::domain::principal::{PersonKey, Principal};
 use crate::storage::disposal::StoredMessage;
+use crate::storage::sql::{body, digest, head, impossible, stream_key, text};
 use crate::storage::{Loaded, MAX_KIN, Row, StorageError, Want};
 
 /// The conversations of contexts, items and commands that were named without their conversation.
@@ -262,7 +263,7 @@ async fn locate(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Vec
     for row in lists.fetch(LOCATE, connection).await? {
         let position: i64 = row.try_get(0).map_err(unavailable)?;
         let id: String = row.try_get(1).map_err(unavailable)?;
-        let found = ConversationId::new(id).map_err(|error| super::rows::impossible("items", &error))?;
+        let found = ConversationId::new(id).map_err(|error| impossible("items", &error))?;
         let key = StreamKey::Conversation(found);
         let wanted = usize::try_from(position).ok().and_then(|position| streams.get_mut(position));
         if let Some(keys) = wanted.filter(|keys| !keys.contains(&key)) {
@@ -275,10 +276,10 @@ async fn locate(connection: &mut SqliteConnection, wants: &[Want]) -> Result<Vec
 fn take(loaded: &mut Loaded, row: &SqliteRow) -> Result<(), StorageError> {
     let kind: String = row.try_get("row").map_err(unavailable)?;
     let tenant: String = row.try_get("tenant_id").map_err(unavailable)?;
-    let tenant = TenantId::new(tenant).map_err(|error| super::rows::impossible("tenants", &error))?;
+    let tenant = TenantId::new(tenant).map_err(|error| impossible("tenants", &error))?;
     let record = match kind.as_str() {
         "head" => {
-            let (key, head) = head(row)?;
+            let (key, head) = (stream_key(row)?, head(row)?);
             loaded.heads.push((tenant, key, head));
             return Ok(());
         }
@@ -292,17 +293,17 @@ fn take(loaded: &mut Loaded, row: &SqliteRow) -> Result<(), StorageError> {
         }
         "conversation" => {
             let id: String = row.try_get("a").map_err(unavailable)?;
-            let id = ConversationId::new(id).map_err(|error| super::rows::impossible("conversations", &error))?;
+            let id = ConversationId::new(id).map_err(|error| impossible("conversations", &error))?;
             Row::Conversation(id, body(row, "conversations")?)
         }
         "context" => Row::Context(body(row, "contexts")?),
         "item" => Row::Item(body(row, "items")?),
         "command" => Row::Command(body(row, "commands")?),
         "attempt" => {
-            let foreign = |error| super::rows::impossible("command_attempts", &error);
+            let foreign = |error| impossible("command_attempts", &error);
             Row::Attempt(
-                AttemptId::new(super::rows::text(row, "a")?).map_err(foreign)?,
-                CommandId::new(super::rows::text(row, "b")?).map_err(foreign)?,
+                AttemptId::new(text(row, "a")?).map_err(foreign)?,
+                CommandId::new(text(row, "b")?).map_err(foreign)?,
             )
         }
         "message" => match body(row, "messages")? {

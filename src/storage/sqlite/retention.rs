@@ -5,11 +5,12 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::SqliteStore;
-use super::rows::{Rows, body, count, impossible, text, time, unavailable};
+use super::rows::{Rows, unavailable};
 use crate::domain::id::{CommandId, ContextFrameId, ContextId, ConversationId, StreamId, TenantId};
 use crate::domain::policy::RecordKind;
 use crate::domain::time::Timestamp;
 use crate::storage::retention::put_together;
+use crate::storage::sql::{body, count, impossible, text, time};
 use crate::storage::{Aged, AgedQuery, AgedRecords, CapturedFrame, StorageError, WholeContext};
 
 const ANSWERS: &str = "-- sqlite: retention.answers

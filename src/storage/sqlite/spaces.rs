@@ -3,9 +3,10 @@
 use serde::Serialize;
 use sqlx::{Row as _, SqliteConnection};
 
-use super::rows::{Rows, count, impossible, tenant_id, text, unavailable};
+use super::rows::{Rows, unavailable};
 use crate::domain::id::{SpaceId, StreamId, TenantId};
 use crate::domain::time::Timestamp;
+use crate::storage::sql::{count, impossible, tenant_id, text};
 use crate::storage::{SpaceRow, SpaceRowKind, SpaceWant, StorageError, Writes};
 
 /// The current rows of some spaces, and all rows of others. Records are concatenated in groups, each on a line after

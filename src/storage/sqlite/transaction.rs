@@ -5,13 +5,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sqlx::Sqlite;
 
+use super::database::change;
 use super::rows::unavailable;
-use super::{disposal, load, spaces, subject, write};
+use super::{disposal, load, spaces, write};
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
 use crate::evidence::entry::StreamHead;
+use crate::storage::subject::keeping;
 use crate::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
     Want, Writes,
@@ -75,7 +77,7 @@ impl Transaction for SqliteTransaction {
     }
 
     async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
-        subject::keep(&mut self.inner, tenant_id, kept).await
+        change(&mut self.inner, &keeping(tenant_id, kept)).await.map(drop)
     }
 
     async fn forget_names(&mut self, _tenant_id: &TenantId, _streams: &[StreamKey]) -> Result<(), StorageError> {

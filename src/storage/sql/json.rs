@@ -1,4 +1,4 @@
-//! JSON bodies in SQL expressions.
+//! JSON bodies in PostgreSQL's expressions.
 
 /// An expression that reads a text of JSON as `jsonb`, whatever its strings hold: `jsonb!("c.body")`.
 ///
@@ -20,11 +20,11 @@ macro_rules! jsonb {
     };
 }
 
-pub(super) use jsonb;
+pub(in crate::storage) use jsonb;
 
 /// The text of a migration as it is run. Published migrations cast bodies directly. Their texts cannot be changed,
 /// because databases store their checksums, so the text is changed when it is run.
-pub(super) fn step_text(published: &str) -> String {
+pub(in crate::storage) fn step_text(published: &str) -> String {
     published.replace("c.body::jsonb", jsonb!("c.body")).replace("body::jsonb", jsonb!("body"))
 }
 

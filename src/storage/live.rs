@@ -151,7 +151,7 @@ impl Reading {
     /// These ids as values of the key. What is no digest is the id of no row.
     fn keys(&self, ids: &[String]) -> Value {
         if self.is_digest() {
-            Value::List(Type::Bytes, ids.iter().filter_map(|id| hex::decode(id).ok()).map(Into::into).collect())
+            Value::byte_strings(ids.iter().filter_map(|id| hex::decode(id).ok()))
         } else {
             Value::texts(ids.iter().map(String::as_str))
         }

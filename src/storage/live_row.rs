@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::{Row, SpaceRow};
+use crate::domain::command::CommandRecord;
 use crate::domain::item::ItemState;
 use crate::domain::time::Timestamp;
 use crate::domain::world::Conversation;
@@ -131,8 +132,7 @@ impl LiveRow {
                 Self::expected(LiveTable::Items, item.item_id.as_str(), columns, item)
             }
             Row::Command(command) => {
-                let reported_at = command.results.last().map_or(command.bound_at, |result| result.at);
-                let updated_at = reported_at.max(command.execution.since);
+                let updated_at = updated_at(command);
                 let columns = serde_json::json!({
                     "idempotency_key": command.idempotency_key, "context_id": command.context_id,
                     "conversation_id": command.conversation_id, "updated_at": updated_at.as_micros(),
@@ -194,7 +194,8 @@ impl LiveRow {
     }
 }
 
-fn last_item(conversation: &Conversation) -> Option<&str> {
+/// The question that a conversation's search column names.
+pub(super) fn last_item(conversation: &Conversation) -> Option<&str> {
     match &conversation.last_question {
         Some(crate::domain::event::LastQuestion::Item(item_id)) => Some(item_id.as_str()),
         Some(crate::domain::event::LastQuestion::Other) | None => None,
@@ -202,7 +203,7 @@ fn last_item(conversation: &Conversation) -> Option<&str> {
 }
 
 /// The word for an item's state in its search column.
-fn state_word(state: &ItemState) -> &'static str {
+pub(super) fn state_word(state: &ItemState) -> &'static str {
     match state {
         ItemState::Open => "open",
         ItemState::Granted { .. } => "granted",
@@ -220,4 +221,9 @@ fn sorted(words: impl Iterator<Item = String>) -> Vec<String> {
     words.sort_by_cached_key(|word| Value::from(word.as_str()).to_string());
     words.dedup();
     words
+}
+
+/// When a command was last bound, taken over or reported.
+pub(super) fn updated_at(command: &CommandRecord) -> Timestamp {
+    command.results.last().map_or(command.bound_at, |result| result.at).max(command.execution.since)
 }

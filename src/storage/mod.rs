@@ -14,6 +14,7 @@ mod live;
 mod live_row;
 mod logged;
 mod mending;
+mod parts;
 mod policies;
 pub mod postgres;
 mod record;
@@ -30,6 +31,7 @@ mod transaction;
 mod tree;
 mod upkeep;
 mod witness;
+mod written;
 
 use async_trait::async_trait;
 

@@ -14,7 +14,7 @@ pub(super) struct With(String);
 
 impl With {
     /// Adds a query: its name, with columns and hints, and its text.
-    pub(super) fn add(&mut self, name: &'static str, query: &str) {
+    pub(super) fn add(&mut self, name: &str, query: &str) {
         self.0.push_str(if self.0.is_empty() { "\nWITH " } else { ", " });
         self.0.push_str(name);
         self.0.push_str(" (");
@@ -22,7 +22,7 @@ impl With {
         self.0.push(')');
     }
 
-    pub(super) fn then(self, name: &'static str, query: &str) -> String {
-        format!("-- postgres: {name}{}\n{query}", self.0)
+    pub(super) fn then(self, query: &str) -> String {
+        format!("{}\n{query}", self.0)
     }
 }

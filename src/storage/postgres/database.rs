@@ -11,10 +11,10 @@ use super::{PostgresStore, clock};
 use crate::domain::id::TenantId;
 use crate::domain::time::{Clock, Timestamp};
 use crate::storage::StorageError;
-use crate::storage::sql::{Database, Dialect, Parameter, Row, SmallTransaction, Statement};
+use crate::storage::sql::{Array, Database, Dialect, Parameter, Row, SmallTransaction, Statement};
 
 /// A statement as the driver takes it. Its text was put together of fixed texts; every value is bound.
-pub(super) fn query(statement: &Statement) -> Query<'static> {
+pub(super) fn query(statement: Statement) -> Query<'static> {
     let rendered = statement.render(Dialect::Postgres);
     let query = sqlx::query(AssertSqlSafe(rendered.sql));
     rendered.parameters.into_iter().fold(query, |query, parameter| match parameter {
@@ -22,9 +22,9 @@ pub(super) fn query(statement: &Statement) -> Query<'static> {
         Parameter::Number(number) => query.bind(number),
         Parameter::Bytes(bytes) => query.bind(bytes),
         Parameter::Bool(truth) => query.bind(truth),
-        Parameter::Texts(texts) => query.bind(texts),
-        Parameter::Numbers(numbers) => query.bind(numbers),
-        Parameter::ByteStrings(bytes) => query.bind(bytes),
+        Parameter::Array(Array::Text(texts)) => query.bind(texts),
+        Parameter::Array(Array::Number(numbers)) => query.bind(numbers),
+        Parameter::Array(Array::Bytes(strings)) => query.bind(strings),
     })
 }
 
@@ -39,12 +39,12 @@ impl Database for PostgresStore {
     }
 
     async fn rows(&self, tenant: Option<&TenantId>, statement: Statement) -> Result<Vec<Row>, StorageError> {
-        let rows = self.rest.rows(name(tenant), query(&statement)).await?;
+        let rows = self.rest.rows(name(tenant), query(statement)).await?;
         Ok(rows.into_iter().map(Row::Postgres).collect())
     }
 
     async fn change(&self, tenant: Option<&TenantId>, statement: Statement) -> Result<u64, StorageError> {
-        self.rest.change(name(tenant), query(&statement)).await
+        self.rest.change(name(tenant), query(statement)).await
     }
 
     async fn small_transaction(&self) -> Result<Box<dyn SmallTransaction>, StorageError> {
@@ -62,12 +62,12 @@ struct Small {
 #[async_trait]
 impl SmallTransaction for Small {
     async fn rows(&mut self, statement: Statement) -> Result<Vec<Row>, StorageError> {
-        let rows = self.session.rows(query(&statement)).await?;
+        let rows = self.session.rows(query(statement)).await?;
         Ok(rows.into_iter().map(Row::Postgres).collect())
     }
 
     async fn change(&mut self, statement: Statement) -> Result<u64, StorageError> {
-        self.session.count(query(&statement)).await
+        self.session.count(query(statement)).await
     }
 
     async fn now(&mut self) -> Result<Timestamp, StorageError> {

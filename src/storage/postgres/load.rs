@@ -221,7 +221,7 @@ impl<'a> Asked<'a> {
             with.add("wanted_principals (tenant_id, principal_id) AS", &query);
             with.add("held_principals (tenant_id, body) AS MATERIALIZED", HELD_PRINCIPALS);
         }
-        with.then("load.rows", &rows)
+        format!("-- postgres: load.rows{}", with.then(&rows))
     }
 
     async fn fetch(self, session: &mut Session) -> Result<Vec<PgRow>, StorageError> {

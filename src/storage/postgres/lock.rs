@@ -120,7 +120,7 @@ fn assembled(located: Option<&str>, names: bool, locking: Locking) -> String {
         with.add("held_names AS MATERIALIZED", claim_names);
         rows.push_str(AND_NAMES);
     }
-    with.then(name, &rows)
+    format!("-- postgres: {name}{}", with.then(&rows))
 }
 
 /// How often locking is tried when waiting is allowed.

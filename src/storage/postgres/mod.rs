@@ -9,7 +9,6 @@ mod errors;
 mod fence;
 mod heartbeat;
 mod hosts;
-mod identity;
 mod judge;
 mod load;
 mod lock;
@@ -19,7 +18,6 @@ mod schema;
 mod session;
 mod settings;
 mod spaces;
-mod tables;
 mod transaction;
 mod write;
 

@@ -123,7 +123,7 @@ impl Transaction for PostgresTransaction {
 
     async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
         self.enter(Some(tenant_id)).await?;
-        self.session.count(query(&keeping(tenant_id, kept))).await.map(drop)
+        self.session.count(query(keeping(tenant_id, kept))).await.map(drop)
     }
 
     async fn forget_names(&mut self, tenant_id: &TenantId, streams: &[StreamKey]) -> Result<(), StorageError> {

@@ -16,7 +16,7 @@ pub(in crate::storage) use columns::{
 pub(in crate::storage) use database::{Database, SmallTransaction, first};
 pub(in crate::storage) use json::{jsonb, step_text};
 pub(in crate::storage) use render::{Dialect, Parameter};
-pub(in crate::storage) use value::{Column, Scalar, Type, Value};
+pub(in crate::storage) use value::{Array, Column, Rows, Scalar, Type, Value};
 
 use std::borrow::Cow;
 

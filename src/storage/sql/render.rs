@@ -1,7 +1,7 @@
 //! A statement as a database reads it.
 
 use super::Statement;
-use super::value::{Column, Scalar, Type, Value};
+use super::value::{Array, Rows, Scalar, Value};
 
 /// How a database writes what the other writes differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,26 +51,24 @@ impl Dialect {
 }
 
 /// One parameter: SQLite gets lists and rows as one JSON text, PostgreSQL an array for each column.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(in crate::storage) enum Parameter {
     Text(Option<String>),
     Number(Option<i64>),
     Bytes(Option<Vec<u8>>),
     Bool(bool),
-    Texts(Vec<Option<String>>),
-    Numbers(Vec<Option<i64>>),
-    ByteStrings(Vec<Option<Vec<u8>>>),
+    Array(Array),
 }
 
 /// A text with numbered parameters, and the parameters in their order.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(in crate::storage) struct Rendered {
     pub(in crate::storage) sql: String,
     pub(in crate::storage) parameters: Vec<Parameter>,
 }
 
 impl Statement {
-    pub(in crate::storage) fn render(&self, dialect: Dialect) -> Rendered {
+    pub(in crate::storage) fn render(mut self, dialect: Dialect) -> Rendered {
         let sql = format!("-- {}: {}\n", dialect.name(), self.name);
         let mut rendered = Rendered { sql, parameters: Vec::new() };
         // What stands for each value that occurred before.
@@ -83,13 +81,14 @@ impl Statement {
             rest = if let Some(after) = found.strip_prefix("::") {
                 rendered.sql.push_str("::");
                 after
-            } else if let Some((name, value, after)) = self.named(&found[1..]) {
-                if !known.iter().any(|(bound, _)| *bound == name) {
-                    known.push((name, rendered.parameter(value, dialect)));
-                }
-                let stands = known.iter().find(|(bound, _)| *bound == name);
-                rendered.sql.push_str(stands.map_or("", |(_, stands)| stands));
-                after
+            } else if let Some((_, stands)) = known.iter().find(|(bound, _)| *bound == name_at(&found[1..])) {
+                rendered.sql.push_str(stands);
+                &found[1 + name_at(&found[1..]).len()..]
+            } else if let Some((name, value)) = self.take(name_at(&found[1..])) {
+                let stands = rendered.parameter(value, dialect);
+                rendered.sql.push_str(&stands);
+                known.push((name, stands));
+                &found[1 + name.len()..]
             } else {
                 // A part of a literal, or a name that nothing is bound to: the database refuses that.
                 rendered.sql.push(':');
@@ -100,42 +99,47 @@ impl Statement {
         rendered
     }
 
-    /// The value whose name is at the start of a text, and the text after the name.
-    fn named<'t>(&self, text: &'t str) -> Option<(&'static str, &Value, &'t str)> {
-        let end = text.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(text.len());
-        let (name, after) = text.split_at(end);
-        self.values.iter().find(|(bound, _)| *bound == name).map(|(bound, value)| (*bound, value, after))
+    /// The value of this name, which is bound once, where it is named first.
+    fn take(&mut self, name: &str) -> Option<(&'static str, Value)> {
+        let at = self.values.iter().position(|(bound, _)| *bound == name)?;
+        Some(self.values.swap_remove(at))
     }
+}
+
+/// The name at the start of a text.
+fn name_at(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(text.len());
+    &text[..end]
 }
 
 impl Rendered {
     /// Adds the parameters of a value; returns what stands for it in the text.
-    fn parameter(&mut self, value: &Value, dialect: Dialect) -> String {
+    fn parameter(&mut self, value: Value, dialect: Dialect) -> String {
         match (value, dialect) {
-            (Value::One(scalar), _) => self.add(scalar.clone().into()),
-            (Value::List(of, scalars), Dialect::Sqlite) => {
-                let array: serde_json::Value = scalars.iter().map(json).collect();
-                let number = self.add(Parameter::Text(Some(array.to_string())));
-                format!("SELECT {} FROM json_each({number})", of_json(*of, "value"))
+            (Value::One(scalar), _) => self.add(scalar.into()),
+            (Value::List(array), Dialect::Sqlite) => {
+                let element = array.of_json("value");
+                let elements = (0..array.len()).map(|at| array.json(at)).collect::<Vec<_>>();
+                let number = self.add(Parameter::Text(Some(format!("[{}]", elements.join(",")))));
+                format!("SELECT {element} FROM json_each({number})")
             }
-            (Value::List(of, scalars), Dialect::Postgres) => {
-                let number = self.add(array(*of, scalars.iter()));
+            (Value::List(array), Dialect::Postgres) => {
+                let number = self.add(Parameter::Array(array));
                 format!("SELECT unnest({number})")
             }
-            (Value::Rows(columns, rows), Dialect::Sqlite) => {
-                let row = |row: &Vec<Scalar>| row.iter().map(json).collect::<serde_json::Value>();
-                let array: serde_json::Value = rows.iter().map(row).collect();
-                let number = self.add(Parameter::Text(Some(array.to_string())));
-                format!("(SELECT {} FROM json_each({number}))", columns_of_json(columns))
+            (Value::Rows(rows), Dialect::Sqlite) => {
+                let number = self.add(Parameter::Text(Some(rows.json())));
+                let columns = rows.columns.iter().zip(&rows.arrays).enumerate();
+                let columns = columns
+                    .map(|(at, ((name, _), array))| format!("{} AS {name}", array.of_json(&format!("value->>{at}"))))
+                    .collect::<Vec<_>>();
+                format!("(SELECT {} FROM json_each({number}))", columns.join(", "))
             }
-            (Value::Rows(columns, rows), Dialect::Postgres) => {
-                let numbers: Vec<String> = columns
-                    .iter()
-                    .enumerate()
-                    .map(|(at, (_, of))| self.add(array(*of, rows.iter().filter_map(|row| row.get(at)))))
-                    .collect();
-                let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-                format!("(SELECT * FROM unnest({}) AS r ({}))", numbers.join(", "), names.join(", "))
+            (Value::Rows(rows), Dialect::Postgres) => {
+                let names = rows.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+                let arrays = rows.arrays.into_iter().map(|array| self.add(Parameter::Array(array)));
+                let arrays = arrays.collect::<Vec<_>>().join(", ");
+                format!("(SELECT * FROM unnest({arrays}) AS r ({names}))")
             }
         }
     }
@@ -157,45 +161,67 @@ impl From<Scalar> for Parameter {
     }
 }
 
-fn json(scalar: &Scalar) -> serde_json::Value {
-    match scalar {
-        Scalar::Text(text) => text.clone().into(),
-        Scalar::Number(number) => (*number).into(),
-        Scalar::Bytes(bytes) => bytes.as_ref().map(hex::encode).into(),
-        Scalar::Bool(truth) => (*truth).into(),
+impl Array {
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(texts) => texts.len(),
+            Self::Number(numbers) => numbers.len(),
+            Self::Bytes(strings) => strings.len(),
+        }
+    }
+
+    /// One element as JSON; bytes are in hexadecimal.
+    fn json(&self, at: usize) -> String {
+        let json = match self {
+            Self::Text(texts) => serde_json::to_string(&texts[at]),
+            Self::Number(numbers) => serde_json::to_string(&numbers[at]),
+            Self::Bytes(strings) => serde_json::to_string(&strings[at].as_ref().map(hex::encode)),
+        };
+        // Serialization cannot fail; without an element the array is no JSON and the database refuses it.
+        json.unwrap_or_default()
+    }
+
+    /// An expression for the element of a JSON array with the type that it had.
+    fn of_json(&self, element: &str) -> String {
+        match self {
+            Self::Text(_) | Self::Number(_) => element.to_owned(),
+            Self::Bytes(_) => format!("unhex({element})"),
+        }
     }
 }
 
-/// The element of a JSON array with the type that it had.
-fn of_json(of: Type, element: &str) -> String {
-    match of {
-        Type::Text | Type::Number => element.to_owned(),
-        Type::Bytes => format!("unhex({element})"),
-    }
-}
-
-fn columns_of_json(columns: &[Column]) -> String {
-    let column = |(at, (name, of)): (usize, &Column)| format!("{} AS {name}", of_json(*of, &format!("value->>{at}")));
-    columns.iter().enumerate().map(column).collect::<Vec<_>>().join(", ")
-}
-
-fn array<'a>(of: Type, scalars: impl Iterator<Item = &'a Scalar>) -> Parameter {
-    let texts = |scalar: &Scalar| if let Scalar::Text(text) = scalar { text.clone() } else { None };
-    let numbers = |scalar: &Scalar| if let Scalar::Number(number) = scalar { *number } else { None };
-    let bytes = |scalar: &Scalar| if let Scalar::Bytes(bytes) = scalar { bytes.clone() } else { None };
-    match of {
-        Type::Text => Parameter::Texts(scalars.map(texts).collect()),
-        Type::Number => Parameter::Numbers(scalars.map(numbers).collect()),
-        Type::Bytes => Parameter::ByteStrings(scalars.map(bytes).collect()),
+impl Rows {
+    /// The rows as a JSON array of arrays.
+    fn json(&self) -> String {
+        let mut json = String::from("[");
+        for at in 0..self.len() {
+            json.push_str(if at == 0 { "[" } else { ",[" });
+            for (column, array) in self.arrays.iter().enumerate() {
+                json.push_str(if column == 0 { "" } else { "," });
+                json.push_str(&array.json(at));
+            }
+            json.push(']');
+        }
+        json.push(']');
+        json
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::value::{Column, Type};
     use super::*;
 
     fn both(statement: &Statement) -> [Rendered; 2] {
-        [Dialect::Sqlite, Dialect::Postgres].map(|dialect| statement.render(dialect))
+        [Dialect::Sqlite, Dialect::Postgres].map(|dialect| statement.clone().render(dialect))
+    }
+
+    fn texts(rendered: &Rendered) -> Vec<&str> {
+        let text = |parameter| match parameter {
+            &Parameter::Text(Some(ref text)) => Some(text.as_str()),
+            _ => None,
+        };
+        rendered.parameters.iter().filter_map(text).collect()
     }
 
     #[test]
@@ -209,9 +235,10 @@ mod tests {
         let [sqlite, postgres] = both(&statement);
         assert_eq!(sqlite.sql, "-- sqlite: a.b\nSELECT $1, $2 WHERE x = $1 AND y::text = 'k:v' LIMIT $3");
         assert_eq!(postgres.sql.split_once('\n'), Some(("-- postgres: a.b", &sqlite.sql[15..])));
-        let text = |text: &str| Parameter::Text(Some(text.to_owned()));
-        assert_eq!(sqlite.parameters, [text("2"), text("1"), Parameter::Number(Some(3))]);
-        assert_eq!(postgres.parameters, sqlite.parameters);
+        for rendered in [&sqlite, &postgres] {
+            assert_eq!(texts(rendered), ["2", "1"]);
+            assert!(matches!(rendered.parameters[..], [_, _, Parameter::Number(Some(3))]));
+        }
     }
 
     #[test]
@@ -231,8 +258,9 @@ mod tests {
             "-- postgres: n\nSELECT encode(l.a, 'hex') FROM (SELECT * FROM unnest($1, $2) AS r (stream_id, hash)) AS w \
              JOIN l ON l.id IN (SELECT unnest($3)) WHERE u = $4"
         );
-        assert_eq!(sqlite.parameters[0], Parameter::Text(Some(r#"[["s","ab"]]"#.to_owned())));
-        assert_eq!(postgres.parameters[1], Parameter::ByteStrings(vec![Some(vec![0xab])]));
+        assert_eq!(texts(&sqlite), [r#"[["s","ab"]]"#, r#"["i","j"]"#, "t"]);
+        let bytes = |parameter: &Parameter| matches!(parameter, Parameter::Array(Array::Bytes(b)) if b.len() == 1);
+        assert!(bytes(&postgres.parameters[1]));
     }
 
     #[test]

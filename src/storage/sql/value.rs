@@ -8,9 +8,9 @@ use crate::domain::time::Timestamp;
 pub(in crate::storage) enum Value {
     One(Scalar),
     /// A query of one column with these elements.
-    List(Type, Vec<Scalar>),
-    /// A query of these columns. Every row has as many values as there are columns.
-    Rows(&'static [Column], Vec<Vec<Scalar>>),
+    List(Array),
+    /// A query of these columns.
+    Rows(Rows),
 }
 
 #[derive(Debug, Clone)]
@@ -31,20 +31,86 @@ pub(in crate::storage) enum Type {
     Bytes,
 }
 
+/// The values of one column.
+#[derive(Debug, Clone)]
+pub(in crate::storage) enum Array {
+    Text(Vec<Option<String>>),
+    Number(Vec<Option<i64>>),
+    Bytes(Vec<Option<Vec<u8>>>),
+}
+
+/// A set of rows, column by column.
+#[derive(Debug, Clone)]
+pub(in crate::storage) struct Rows {
+    pub(super) columns: &'static [Column],
+    pub(super) arrays: Vec<Array>,
+    len: usize,
+}
+
+impl Array {
+    fn new(of: Type) -> Self {
+        match of {
+            Type::Text => Self::Text(Vec::new()),
+            Type::Number => Self::Number(Vec::new()),
+            Type::Bytes => Self::Bytes(Vec::new()),
+        }
+    }
+
+    /// Adds a value. One of another type would be a fault of this program: it becomes null, which the schema refuses.
+    fn push(&mut self, scalar: Scalar) {
+        match (self, scalar) {
+            (Self::Text(texts), Scalar::Text(text)) => texts.push(text),
+            (Self::Number(numbers), Scalar::Number(number)) => numbers.push(number),
+            (Self::Bytes(strings), Scalar::Bytes(bytes)) => strings.push(bytes),
+            (array, scalar) => {
+                debug_assert!(false, "{scalar:?} is of another type than its column");
+                match array {
+                    Self::Text(texts) => texts.push(None),
+                    Self::Number(numbers) => numbers.push(None),
+                    Self::Bytes(strings) => strings.push(None),
+                }
+            }
+        }
+    }
+}
+
+impl Rows {
+    pub(in crate::storage) fn new(columns: &'static [Column]) -> Self {
+        Self { columns, arrays: columns.iter().map(|(_, of)| Array::new(*of)).collect(), len: 0 }
+    }
+
+    /// Adds a row, which has a value for each column.
+    pub(in crate::storage) fn add<const N: usize>(&mut self, row: [Scalar; N]) {
+        debug_assert_eq!(N, self.columns.len(), "{:?}", self.columns);
+        self.arrays.iter_mut().zip(row).for_each(|(array, scalar)| array.push(scalar));
+        self.len += 1;
+    }
+
+    pub(in crate::storage) fn len(&self) -> usize {
+        self.len
+    }
+}
+
 impl Value {
     pub(in crate::storage) fn texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        Self::List(Type::Text, texts.into_iter().map(Scalar::from).collect())
+        Self::List(Array::Text(texts.into_iter().map(|text| Some(text.to_owned())).collect()))
     }
 
     pub(in crate::storage) fn digests<'a>(digests: impl IntoIterator<Item = &'a Digest>) -> Self {
-        Self::List(Type::Bytes, digests.into_iter().map(Scalar::from).collect())
+        Self::byte_strings(digests.into_iter().map(|digest| digest.as_bytes().to_vec()))
+    }
+
+    pub(in crate::storage) fn byte_strings(strings: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Self::List(Array::Bytes(strings.into_iter().map(Some).collect()))
     }
 
     pub(in crate::storage) fn rows<const N: usize>(
         columns: &'static [Column; N],
         rows: impl IntoIterator<Item = [Scalar; N]>,
     ) -> Self {
-        Self::Rows(columns, rows.into_iter().map(Vec::from).collect())
+        let mut set = Rows::new(columns);
+        rows.into_iter().for_each(|row| set.add(row));
+        Self::Rows(set)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::storage::StorageError;
 use crate::storage::sql::{Database, Dialect, Parameter, Row, SmallTransaction, Statement};
 
 /// A statement as the driver takes it. Its text was put together of fixed texts; every value is bound.
-fn query(statement: &Statement) -> Result<Query<'static, Sqlite, SqliteArguments>, StorageError> {
+fn query(statement: Statement) -> Result<Query<'static, Sqlite, SqliteArguments>, StorageError> {
     let rendered = statement.render(Dialect::Sqlite);
     let mut query = sqlx::query(AssertSqlSafe(rendered.sql));
     for parameter in rendered.parameters {
@@ -24,16 +24,14 @@ fn query(statement: &Statement) -> Result<Query<'static, Sqlite, SqliteArguments
             Parameter::Number(number) => query.bind(number),
             Parameter::Bytes(bytes) => query.bind(bytes),
             Parameter::Bool(truth) => query.bind(truth),
-            Parameter::Texts(_) | Parameter::Numbers(_) | Parameter::ByteStrings(_) => {
-                return Err(StorageError::Schema("SQLite has no arrays".to_owned()));
-            }
+            Parameter::Array(_) => return Err(StorageError::Schema("SQLite has no arrays".to_owned())),
         };
     }
     Ok(query)
 }
 
 /// The number of rows that a statement changed.
-pub(super) async fn change(connection: &mut SqliteConnection, statement: &Statement) -> Result<u64, StorageError> {
+pub(super) async fn change(connection: &mut SqliteConnection, statement: Statement) -> Result<u64, StorageError> {
     query(statement)?.execute(connection).await.map(|done| done.rows_affected()).map_err(unavailable)
 }
 
@@ -44,12 +42,12 @@ impl Database for SqliteStore {
     }
 
     async fn rows(&self, _: Option<&TenantId>, statement: Statement) -> Result<Vec<Row>, StorageError> {
-        let rows = query(&statement)?.fetch_all(&self.readers).await.map_err(unavailable)?;
+        let rows = query(statement)?.fetch_all(&self.readers).await.map_err(unavailable)?;
         Ok(rows.into_iter().map(Row::Sqlite).collect())
     }
 
     async fn change(&self, _: Option<&TenantId>, statement: Statement) -> Result<u64, StorageError> {
-        let done = query(&statement)?.execute(&self.writer).await.map_err(unavailable)?;
+        let done = query(statement)?.execute(&self.writer).await.map_err(unavailable)?;
         Ok(done.rows_affected())
     }
 
@@ -67,12 +65,12 @@ struct Small {
 #[async_trait]
 impl SmallTransaction for Small {
     async fn rows(&mut self, statement: Statement) -> Result<Vec<Row>, StorageError> {
-        let rows = query(&statement)?.fetch_all(&mut *self.inner).await.map_err(unavailable)?;
+        let rows = query(statement)?.fetch_all(&mut *self.inner).await.map_err(unavailable)?;
         Ok(rows.into_iter().map(Row::Sqlite).collect())
     }
 
     async fn change(&mut self, statement: Statement) -> Result<u64, StorageError> {
-        change(&mut self.inner, &statement).await
+        change(&mut self.inner, statement).await
     }
 
     async fn now(&mut self) -> Result<Timestamp, StorageError> {

@@ -77,7 +77,7 @@ impl Transaction for SqliteTransaction {
     }
 
     async fn keep(&mut self, tenant_id: &TenantId, kept: &Kept) -> Result<(), StorageError> {
-        change(&mut self.inner, &keeping(tenant_id, kept)).await.map(drop)
+        change(&mut self.inner, keeping(tenant_id, kept)).await.map(drop)
     }
 
     async fn forget_names(&mut self, _tenant_id: &TenantId, _streams: &[StreamKey]) -> Result<(), StorageError> {

@@ -12,9 +12,10 @@ mod file_timelines;
 mod kin;
 mod live;
 mod live_row;
+mod load_parts;
+mod loading;
 mod logged;
 mod mending;
-mod parts;
 mod policies;
 pub mod postgres;
 mod record;
@@ -31,6 +32,7 @@ mod transaction;
 mod tree;
 mod upkeep;
 mod witness;
+mod write_parts;
 mod written;
 
 use async_trait::async_trait;
@@ -60,8 +62,7 @@ pub use tree::{Growth, Placed, StoredCheckpoint, TreeHead, TreeStore, Waiting};
 pub use upkeep::UpkeepStore;
 pub use witness::{StoredCosignature, WitnessStore};
 
-use crate::domain::id::{SpaceId, TenantId};
-use crate::domain::principal::{PersonKey, Principal};
+use crate::domain::id::SpaceId;
 
 /// A database. Object-safe, so that the program is compiled once for all of them.
 #[async_trait]
@@ -99,9 +100,6 @@ pub trait Store:
 
     /// Stops taking work and closes connections; everything committed is durable.
     async fn close(&self);
-
-    /// Principals with one of these keys, at most one more than [`MAX_KIN`]. Without locks: no decision may rest on it.
-    async fn kin(&self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError>;
 
     /// The wanted rows of fact spaces, as they are now. Without locks: no decision may rest on it.
     async fn spaces(&self, wants: &[SpaceWant]) -> Result<Vec<(SpaceId, SpaceRow)>, StorageError>;

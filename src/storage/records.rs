@@ -4,6 +4,7 @@
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 
+use super::loading::searching_kin;
 use super::sql::{Database, Statement, Value, body, first, page};
 use super::{StorageError, StoredClaim};
 use crate::domain::canonical::Digest;
@@ -16,7 +17,7 @@ use crate::domain::id::{
 use crate::domain::item::PendingItem;
 use crate::domain::lifecycle::Status;
 use crate::domain::message::MessageRecord;
-use crate::domain::principal::Principal;
+use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::query::{ApprovalQuery, ContextQuery, Page, Position, PrincipalQuery, UnreportedQuery};
 use crate::domain::world::StoredFrame;
 use crate::state_layer::assembly::SavedPack;
@@ -46,6 +47,8 @@ pub trait RecordStore: Send + Sync {
     async fn messages(&self, tenant_id: &TenantId, keys: &[Digest]) -> Result<Vec<MessageRecord>, StorageError>;
     async fn principal(&self, tenant_id: &TenantId, id: &str) -> Result<Option<Principal>, StorageError>;
     async fn principals(&self, tenant_id: &TenantId, query: &PrincipalQuery) -> Result<Page<Principal>, StorageError>;
+    /// Principals with one of these keys, at most one more than [`MAX_KIN`](super::MAX_KIN).
+    async fn kin(&self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError>;
     async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError>;
     /// Facts of a space, newest first.
     async fn facts(
@@ -210,6 +213,11 @@ impl<D: Database> RecordStore for D {
         list.push(" ORDER BY principal_id");
         let position = |principal: &Principal| Position { micros: 0, id: principal.principal_id.as_str().to_owned() };
         page(self, tenant_id, list, query.limit, |row| body(row, "principals"), position).await
+    }
+
+    async fn kin(&self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
+        let rows = self.rows(Some(tenant_id), searching_kin(tenant_id, keys, false)).await?;
+        rows.iter().map(|row| body(row, "principals")).collect()
     }
 
     async fn frame(&self, tenant_id: &TenantId, id: &ContextFrameId) -> Result<Option<StoredFrame>, StorageError> {

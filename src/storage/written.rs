@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::live_row::{last_item, state_word, updated_at};
-use super::parts::{
+use super::sql::{Rows, Scalar, Statement, Value};
+use super::write_parts::{
     ALIASES, ATTEMPTS, CHANGED_COMMANDS, CHANGED_ITEMS, CLAIMS, COMMANDS, CONTEXTS, CONVERSATIONS, ENTRIES,
     FORMER_ALIASES, FORMER_ROLES, FRAMES, HEADS, ITEMS, MESSAGES, OUTBOX, PAYLOADS, PRINCIPALS, PROMPTS, Part, ROLES,
 };
-use super::sql::{Rows, Scalar, Statement, Value};
 use super::{Filed, Row, Writes};
 use crate::domain::context::ContextRecord;
 use crate::domain::id::{PersonId, SpaceId, TenantId};

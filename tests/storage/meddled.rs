@@ -151,6 +151,7 @@ pass_on! { RecordStore
     fn messages(tenant_id: &TenantId, keys: &[Digest]) -> Vec<MessageRecord>;
     fn principal(tenant_id: &TenantId, id: &str) -> Option<Principal>;
     fn principals(tenant_id: &TenantId, query: &PrincipalQuery) -> Page<Principal>;
+    fn kin(tenant_id: &TenantId, keys: &[PersonKey]) -> Vec<Principal>;
     fn frame(tenant_id: &TenantId, id: &ContextFrameId) -> Option<StoredFrame>;
     fn facts(tenant_id: &TenantId, space_id: &SpaceId, query: &FactQuery) -> Page<Fact>;
     fn saved_pack(tenant_id: &TenantId, id: &PackId) -> Option<SavedPack>;
@@ -283,7 +284,6 @@ pass_on! { AliveStore
 
 pass_on! { Store
     fn ping() -> ();
-    fn kin(tenant_id: &TenantId, keys: &[PersonKey]) -> Vec<Principal>;
     fn spaces(wants: &[SpaceWant]) -> Vec<(SpaceId, SpaceRow)>;
     {
         fn writers(&self) -> usize {

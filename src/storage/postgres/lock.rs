@@ -5,50 +5,17 @@
 use std::collections::BTreeSet;
 
 use sqlx::postgres::PgRow;
-use sqlx::{AssertSqlSafe, Row as _};
 
-use super::assembly::{With, joined};
-use super::columns::{Rows as _, columns};
-use super::errors::failed;
-use super::session::{Query, Session};
+use super::database::query;
+use super::session::Session;
 use crate::domain::event::StreamKey;
 use crate::domain::id::TenantId;
-use crate::domain::operation::ItemRef;
-use crate::storage::sql::jsonb;
-use crate::storage::sql::{stream_key, tenant_id, text};
+use crate::storage::loading::Locating;
+use crate::storage::sql::{Column, Columns, Statement, Type, Value, With, stream_key, tenant_id, text};
 use crate::storage::{Locking, StorageError, Want};
 
-/// The conversations of contexts, items, nonces, prompts and commands that were named without their conversation. A
-/// record never moves to another conversation, so this needs no lock.
-const LOCATED: [&str; 6] = [
-    "SELECT w.position, c.tenant_id, c.conversation_id
-        FROM unnest($4::int4[], $5::text[], $6::text[]) AS w (position, tenant_id, id)
-        JOIN contexts AS c ON c.tenant_id = w.tenant_id AND c.context_id = w.id",
-    "SELECT w.position, i.tenant_id, i.conversation_id
-        FROM unnest($7::int4[], $8::text[], $9::text[]) AS w (position, tenant_id, id)
-        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.item_id = w.id",
-    "SELECT w.position, i.tenant_id, i.conversation_id
-        FROM unnest($10::int4[], $11::text[], $12::bytea[]) AS w (position, tenant_id, digest)
-        JOIN items AS i ON i.tenant_id = w.tenant_id AND i.nonce_digest = w.digest",
-    "SELECT w.position, i.tenant_id, i.conversation_id
-        FROM unnest($13::int4[], $14::text[], $15::text[]) AS w (position, tenant_id, id)
-        JOIN item_prompts AS p ON p.tenant_id = w.tenant_id AND p.message_id = w.id
-        JOIN items AS i ON i.tenant_id = p.tenant_id AND i.item_id = p.item_id",
-    "SELECT w.position, c.tenant_id, c.conversation_id
-        FROM unnest($16::int4[], $17::text[], $18::text[]) AS w (position, tenant_id, id)
-        JOIN commands AS c ON c.tenant_id = w.tenant_id AND c.command_id = w.id",
-    concat!(
-        "SELECT w.position, i.tenant_id, i.conversation_id
-        FROM unnest($19::int4[], $20::text[], $21::bytea[]) AS w (position, tenant_id, digest)
-        JOIN messages AS m ON m.tenant_id = w.tenant_id AND m.message_key = w.digest
-        JOIN items AS i ON i.tenant_id = m.tenant_id AND i.item_id = ",
-        jsonb!("m.body"),
-        " #>> '{verdict,item_id}'"
-    ),
-];
-
 const NAMED: &str = "
-    SELECT w.tenant_id, w.kind, w.key FROM unnest($1::text[], $2::text[], $3::text[]) AS w (tenant_id, kind, key)";
+    SELECT w.tenant_id, w.kind, w.key FROM :streams AS w";
 const OF_LOCATED: &str = "
     UNION SELECT l.tenant_id, 'conversation', l.conversation_id FROM located AS l";
 
@@ -81,7 +48,7 @@ const ONCE: &str = "
 const NAMES: &str = "
     SELECT n.tenant_id, n.name, n.lock FROM (
         SELECT DISTINCT w.tenant_id, w.name, hashtextextended(concat_ws(E'\\x1f', w.tenant_id, 'command_name', w.name), 0)
-        FROM unnest($22::text[], $23::text[]) AS w (tenant_id, name) ORDER BY 1, 2
+        FROM :names AS w ORDER BY 1, 2
     ) AS n (tenant_id, name, lock)";
 const UNCLAIMED_NAMES: &str = "
     SELECT n.tenant_id, n.name FROM names AS n WHERE pg_try_advisory_xact_lock(n.lock)";
@@ -95,12 +62,12 @@ const LOCATIONS: &str = "
     UNION ALL SELECT NULL, tenant_id, kind, key FROM held
     UNION ALL SELECT NULL, tenant_id, kind, key FROM created";
 const HEADS_ONLY: &str = "
-    SELECT NULL::int4 AS position, tenant_id, kind AS a, key AS b FROM held
+    SELECT NULL::int8 AS position, tenant_id, kind AS a, key AS b FROM held
     UNION ALL SELECT NULL, tenant_id, kind, key FROM created";
 const AND_NAMES: &str = "
     UNION ALL SELECT NULL, tenant_id, 'command_name', name FROM held_names";
 
-fn assembled(located: Option<&str>, names: bool, locking: Locking) -> String {
+fn assembled(located: Option<&str>, names: bool, locking: Locking) -> Statement {
     let (name, skip, claim, claim_names) = match locking {
         Locking::Skip => ("lock.skip", " SKIP LOCKED", UNCLAIMED, UNCLAIMED_NAMES),
         Locking::Wait => ("lock.wait", "", CLAIMED, CLAIMED_NAMES),
@@ -120,16 +87,14 @@ fn assembled(located: Option<&str>, names: bool, locking: Locking) -> String {
         with.add("held_names AS MATERIALIZED", claim_names);
         rows.push_str(AND_NAMES);
     }
-    format!("-- postgres: {name}{}", with.then(&rows))
+    Statement::new(name, with.then(&rows))
 }
 
 /// How often locking is tried when waiting is allowed.
 const ATTEMPTS: u32 = 3;
 
-columns!(Heads { tenant_id: &'a str, kind: &'a str, key: &'a str });
-columns!(CommandNames { tenant_id: &'a str, name: String });
-columns!(Named { position: i32, tenant_id: &'a str, id: &'a str });
-columns!(Digests { position: i32, tenant_id: &'a str, digest: &'a [u8] });
+const STREAM: [Column; 3] = [("tenant_id", Type::Text), ("kind", Type::Text), ("key", Type::Text)];
+const NAME: [Column; 2] = [("tenant_id", Type::Text), ("name", Type::Text)];
 
 /// Locks the heads of all streams that the operations need. Returns the streams of each operation, or `None` if another
 /// process has locked one of them. Later operations of the batch that share a stream with a skipped one are skipped
@@ -154,7 +119,7 @@ async fn attempt(
     wants: &[Want],
     locking: Locking,
 ) -> Result<Vec<Option<Vec<StreamKey>>>, StorageError> {
-    let rows = session.rows(statement(wants, locking)).await?;
+    let rows = session.rows(query(statement(wants, locking))).await?;
     let mut streams: Vec<Vec<StreamKey>> = wants.iter().map(|want| want.needs.streams.clone()).collect();
     let (mut held, mut held_names) = (BTreeSet::new(), BTreeSet::new());
     for row in &rows {
@@ -183,48 +148,29 @@ async fn attempt(
     Ok(wants.iter().zip(streams).map(|(want, keys)| reached(want, keys)).collect())
 }
 
-fn statement(wants: &[Want], locking: Locking) -> Query<'_> {
-    let mut named = BTreeSet::new();
-    let (mut contexts, mut items, mut prompts, mut commands) =
-        (Named::default(), Named::default(), Named::default(), Named::default());
-    let (mut nonces, mut answering) = (Digests::default(), Digests::default());
-    for (position, want) in (0_i32..).zip(wants) {
-        let (tenant, needs) = (want.tenant_id.as_str(), &want.needs);
-        named.extend(needs.streams.iter().map(|key| (tenant, key.kind(), key.key())));
-        needs.context.iter().for_each(|id| contexts.add((position, tenant, id.as_str())));
-        for item in &needs.items {
-            match item {
-                ItemRef::Id(id) => items.add((position, tenant, id.as_str())),
-                ItemRef::Nonce(digest) => nonces.add((position, tenant, digest.as_bytes())),
-                ItemRef::Prompt(message_id) => prompts.add((position, tenant, message_id.as_str())),
-                ItemRef::AnsweredBy(key) => answering.add((position, tenant, key.as_bytes())),
-            }
-        }
-        let locked = needs.command.iter().filter(|_| needs.lock_command);
-        locked.for_each(|id| commands.add((position, tenant, id.as_str())));
+fn statement(wants: &[Want], locking: Locking) -> Statement {
+    let streams: BTreeSet<_> = wants
+        .iter()
+        .flat_map(|want| want.needs.streams.iter().map(|key| (want.tenant_id.as_str(), key.kind(), key.key())))
+        .collect();
+    let names: Vec<_> = wants
+        .iter()
+        .flat_map(|want| want.needs.names.iter().map(|name| [want.tenant_id.as_str().into(), name.to_hex().into()]))
+        .collect();
+    let locating = Locating::of(wants);
+    let statement = assembled(locating.as_ref().map(|locating| locating.text.as_str()), !names.is_empty(), locking);
+    let streams = streams.into_iter().map(|(tenant, kind, key)| [tenant.into(), kind.into(), key.into()]);
+    let statement = statement.bind("streams", Value::rows(&STREAM, streams)).bind("names", Value::rows(&NAME, names));
+    match locating {
+        Some(locating) => locating.bind(statement),
+        None => statement,
     }
-    let mut of_commands = CommandNames::default();
-    for want in wants {
-        want.needs.names.iter().for_each(|name| of_commands.add((want.tenant_id.as_str(), name.to_hex())));
-    }
-    let mut heads = Heads::default();
-    for name in named {
-        heads.add(name);
-    }
-    let named = [&contexts, &items].map(|names| !names.is_empty());
-    let named =
-        [named[0], named[1], !nonces.is_empty(), !prompts.is_empty(), !commands.is_empty(), !answering.is_empty()];
-    let parts: [(bool, &str); 6] = std::array::from_fn(|at| (named[at], LOCATED[at]));
-    let located = joined(&parts, "\n    UNION ALL ");
-    let query = sqlx::query(AssertSqlSafe(assembled(located.as_deref(), !of_commands.is_empty(), locking)));
-    let query = nonces.bind(items.bind(contexts.bind(heads.bind(query))));
-    of_commands.bind(answering.bind(commands.bind(prompts.bind(query))))
 }
 
 /// The meaning of a row.
 enum Located {
     /// The conversation of the want at this position.
-    In(i32, StreamKey),
+    In(i64, StreamKey),
     /// A head that is held.
     Held(TenantId, StreamKey),
     /// A name of a command that is held.
@@ -232,7 +178,7 @@ enum Located {
 }
 
 fn located(row: &PgRow) -> Result<Located, StorageError> {
-    let (position, tenant_id): (Option<i32>, _) = (row.try_get("position").map_err(failed)?, tenant_id(row)?);
+    let (position, tenant_id): (Option<i64>, _) = (Columns::get(row, "position")?, tenant_id(row)?);
     if text(row, "a")? == "command_name" {
         return Ok(Located::HeldName(tenant_id, text(row, "b")?));
     }

@@ -1,6 +1,5 @@
 //! PostgreSQL, for many processes on one database. The heads of streams are the locks, and the clock is the database's.
 
-mod assembly;
 mod clock;
 mod columns;
 mod database;
@@ -32,8 +31,7 @@ use self::hosts::Hosts;
 use self::judge::Judge;
 use self::session::{Desk, EVERYBODY};
 use self::transaction::PostgresTransaction;
-use crate::domain::id::{SpaceId, TenantId};
-use crate::domain::principal::{PersonKey, Principal};
+use crate::domain::id::SpaceId;
 use crate::domain::time::Clock;
 use crate::storage::{SpaceRow, SpaceWant, StorageError, Store, Transaction};
 
@@ -144,10 +142,6 @@ impl Store for PostgresStore {
     async fn close(&self) {
         self.rest.pool.close().await;
         self.writers.pool.close().await;
-    }
-
-    async fn kin(&self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
-        load::kin(&self.rest.rows(tenant_id.as_str(), load::kin_query(tenant_id, keys, false)).await?)
     }
 
     async fn spaces(&self, wants: &[SpaceWant]) -> Result<Vec<(SpaceId, SpaceRow)>, StorageError> {

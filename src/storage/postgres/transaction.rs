@@ -13,7 +13,8 @@ use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, Tena
 use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
 use crate::evidence::entry::StreamHead;
-use crate::storage::sql::head;
+use crate::storage::loading::searching_kin;
+use crate::storage::sql::{body, head};
 use crate::storage::subject::keeping;
 use crate::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
@@ -71,7 +72,8 @@ impl Transaction for PostgresTransaction {
     }
 
     async fn kin(&mut self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
-        load::kin(&self.session.rows(load::kin_query(tenant_id, keys, true)).await?)
+        let found = self.session.rows(query(searching_kin(tenant_id, keys, true))).await?;
+        found.iter().map(|row| body(row, "principals")).collect()
     }
 
     async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {

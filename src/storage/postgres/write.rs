@@ -2,12 +2,11 @@
 
 use sqlx::postgres::PgRow;
 
-use super::assembly::With;
 use super::database::query;
 use super::session::Session;
 use crate::domain::time::Timestamp;
-use crate::storage::parts::{IDENTITY, PARTS};
-use crate::storage::sql::{Statement, number};
+use crate::storage::sql::{Statement, With, number};
+use crate::storage::write_parts::{IDENTITY, PARTS};
 use crate::storage::written::Batch;
 use crate::storage::{StorageError, Writes};
 

@@ -3,12 +3,14 @@
 //! Where the databases really differ, both forms stand side by side, in braces or by [`Dialect::choose`]. The write path (`load`, `lock`, `write`, `spaces`) has its own statements in each adapter, because its speed depends on
 //! how each database works.
 
+mod assembly;
 mod columns;
 mod database;
 mod json;
 mod render;
 mod value;
 
+pub(in crate::storage) use assembly::With;
 pub(in crate::storage) use columns::{
     Columns, Row, api_key, body, count, digest, entry, head, impossible, number, optional_time, size, stream_key,
     tenant, tenant_id, text, time,

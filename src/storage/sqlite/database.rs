@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments};
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, SqliteConnection, Transaction};
 
 use super::SqliteStore;
@@ -28,6 +28,14 @@ fn query(statement: Statement) -> Result<Query<'static, Sqlite, SqliteArguments>
         };
     }
     Ok(query)
+}
+
+/// The rows of a statement.
+pub(super) async fn rows(
+    connection: &mut SqliteConnection,
+    statement: Statement,
+) -> Result<Vec<SqliteRow>, StorageError> {
+    query(statement)?.fetch_all(connection).await.map_err(unavailable)
 }
 
 /// The number of rows that a statement changed.
@@ -65,8 +73,7 @@ struct Small {
 #[async_trait]
 impl SmallTransaction for Small {
     async fn rows(&mut self, statement: Statement) -> Result<Vec<Row>, StorageError> {
-        let rows = query(statement)?.fetch_all(&mut *self.inner).await.map_err(unavailable)?;
-        Ok(rows.into_iter().map(Row::Sqlite).collect())
+        Ok(rows(&mut self.inner, statement).await?.into_iter().map(Row::Sqlite).collect())
     }
 
     async fn change(&mut self, statement: Statement) -> Result<u64, StorageError> {

@@ -23,8 +23,7 @@ use sqlx::{Connection as _, SqlitePool};
 use self::opening::{BUSY_TIMEOUT, options};
 use self::rows::unavailable;
 use self::transaction::SqliteTransaction;
-use crate::domain::id::{SpaceId, TenantId};
-use crate::domain::principal::{PersonKey, Principal};
+use crate::domain::id::SpaceId;
 use crate::domain::time::Clock;
 use crate::storage::{SpaceRow, SpaceWant, StorageError, Store, Transaction};
 
@@ -85,10 +84,6 @@ impl Store for SqliteStore {
     async fn close(&self) {
         self.readers.close().await;
         self.writer.close().await;
-    }
-
-    async fn kin(&self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
-        load::kin(&self.readers, tenant_id, keys).await
     }
 
     async fn spaces(&self, wants: &[SpaceWant]) -> Result<Vec<(SpaceId, SpaceRow)>, StorageError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sqlx::Sqlite;
 
-use super::database::change;
+use super::database::{change, rows};
 use super::rows::unavailable;
 use super::{disposal, load, spaces, write};
 use crate::domain::event::StreamKey;
@@ -13,6 +13,8 @@ use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, Tena
 use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
 use crate::evidence::entry::StreamHead;
+use crate::storage::loading::searching_kin;
+use crate::storage::sql::body;
 use crate::storage::subject::keeping;
 use crate::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
@@ -41,7 +43,8 @@ impl Transaction for SqliteTransaction {
     }
 
     async fn kin(&mut self, tenant_id: &TenantId, keys: &[PersonKey]) -> Result<Vec<Principal>, StorageError> {
-        load::kin(&mut *self.inner, tenant_id, keys).await
+        let found = rows(&mut self.inner, searching_kin(tenant_id, keys, true)).await?;
+        found.iter().map(|row| body(row, "principals")).collect()
     }
 
     async fn load_spaces(&mut self, wants: &[SpaceWant]) -> Result<Vec<(TenantId, SpaceId, SpaceRow)>, StorageError> {

@@ -3,7 +3,7 @@
 use sqlx::SqliteConnection;
 
 use super::database::change;
-use crate::storage::parts::{IDENTITY, PARTS};
+use crate::storage::write_parts::{IDENTITY, PARTS};
 use crate::storage::written::Batch;
 use crate::storage::{StorageError, Writes};
 

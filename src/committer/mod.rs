@@ -84,6 +84,8 @@ enum Turnout {
     Held,
     /// It was prepared, and its space has changed since.
     Stale,
+    /// Its space is being erased.
+    Going,
     /// The last entry of a stream that it needs is so many seconds ahead of the clock.
     ClockBehind(u32),
 }
@@ -94,6 +96,7 @@ impl Turnout {
         match self {
             Self::Decided(outcome) => Ok(*outcome),
             Self::Held | Self::Stale => Err(Busy::Contended),
+            Self::Going => Err(Busy::Going),
             Self::ClockBehind(seconds) => Err(Busy::ClockBehind { seconds }),
         }
     }

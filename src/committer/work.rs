@@ -20,6 +20,7 @@ use crate::domain::world::World;
 use crate::evidence::entry::{Appended, StreamHead, append};
 use crate::state_layer::decide::Foreseen;
 use crate::state_layer::event::SpaceEvent;
+use crate::state_layer::operation::{SpaceAction, SpaceOperation};
 use crate::state_layer::refusal::SpaceRefusal;
 use crate::state_layer::request::Request;
 use crate::state_layer::request::{Answered, Refused};
@@ -104,8 +105,16 @@ impl Work {
         let tenant_id = &submission.tenant.tenant_id;
         self.note_unnamed(tenant_id, &streams);
         let now = self.not_before_last_entry(tenant_id, &streams);
-        if let Some(replay) = self.replay(submission, now) {
+        let going = match &submission.request {
+            Request::Space(operation) => self.spaces.is_going(tenant_id, &operation.space_id),
+            Request::Core(_) => false,
+        };
+        // Answers about a space that is being erased go with it, but for the one that says so.
+        if let Some(replay) = self.replay(submission, now).filter(|_| !going || erases(submission)) {
             return Ok(Turnout::Decided(Box::new(replay)));
+        }
+        if going {
+            return Ok(Turnout::Going);
         }
         let behind = self.now.seconds_until(now);
         if behind > MAX_BEHIND_SECONDS && !only_records(submission) {
@@ -374,6 +383,11 @@ const MAX_BEHIND_SECONDS: u64 = 5;
 /// Whether an operation only records a read: no deadline depends on it.
 fn only_records(submission: &Submitted) -> bool {
     matches!(submission.request, Request::Core(Operation::RecordRead(_)))
+}
+
+/// Whether an operation erases a fact space.
+fn erases(submission: &Submitted) -> bool {
+    matches!(&submission.request, Request::Space(SpaceOperation { action: SpaceAction::Erase, .. }))
 }
 
 /// Whether the answer is for a redelivered message that was erased.

@@ -7,6 +7,7 @@ mod alive;
 mod disposal;
 mod error;
 mod file_timelines;
+mod going;
 mod kin;
 mod live;
 mod logged;
@@ -29,6 +30,7 @@ pub use alive::AliveStore;
 pub use disposal::{Counts, Disposal, DisposalStore, Disposing, HoldSet, count_kinds};
 pub use error::StorageError;
 pub use file_timelines::FileTimelines;
+pub use going::{GoingStore, ShowingPacks};
 pub use kin::{Kin, MAX_KIN};
 pub use live::{LiveRow, LiveStore, LiveTable, Maker};
 pub use logged::{Filed, LoggedStore, StreamEnd, StreamName};
@@ -74,6 +76,7 @@ pub trait Store:
     + MendingStore
     + LiveStore
     + DisposalStore
+    + GoingStore
     + AgedRecords
     + SubjectStore
     + AliveStore

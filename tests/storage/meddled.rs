@@ -24,12 +24,13 @@ use cscp::evidence::tree::{Tile, TileId};
 use cscp::state_layer::assembly::SavedPack;
 use cscp::state_layer::fact::Fact;
 use cscp::state_layer::query::FactQuery;
+use cscp::state_layer::space::SpaceRecord;
 use cscp::storage::{
-    Aged, AgedQuery, AgedRecords, AliveStore, ApiKey, CapturedFrame, DisposalStore, ErasureRow, Filed, Growth, HoldRow,
-    HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Mending, MendingStore, Misplaced, Place as SearchPlace,
-    Placed, PolicySet, PolicyVersion, Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint,
-    StoredClaim, StoredCosignature, StreamEnd, StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead,
-    TreeStore, Waiting, WholeContext, WitnessStore,
+    Aged, AgedQuery, AgedRecords, AliveStore, ApiKey, CapturedFrame, DisposalStore, ErasureRow, Filed, GoingStore,
+    Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Mending, MendingStore, Misplaced,
+    Place as SearchPlace, Placed, PolicySet, PolicyVersion, Searched, ShowingPacks, SpaceRow, SpaceWant, StorageError,
+    Store, StoredCheckpoint, StoredClaim, StoredCosignature, StreamEnd, StreamName, SubjectStore, Table, Tenant,
+    Transaction, TreeHead, TreeStore, Waiting, WholeContext, WitnessStore,
 };
 use futures_util::future::BoxFuture;
 
@@ -307,6 +308,33 @@ impl LiveStore for Meddled {
         kinds: &[&str],
     ) -> Result<Vec<Maker>, StorageError> {
         self.inner.makers(tenant_id, places, kinds).await
+    }
+}
+
+#[async_trait]
+impl GoingStore for Meddled {
+    async fn going_spaces(&self, tenant_id: &TenantId) -> Result<Vec<SpaceRecord>, StorageError> {
+        self.inner.going_spaces(tenant_id).await
+    }
+
+    async fn packs_showing(
+        &self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        after: Option<&PackId>,
+        limit: u32,
+    ) -> Result<ShowingPacks, StorageError> {
+        self.inner.packs_showing(tenant_id, space_id, after, limit).await
+    }
+
+    async fn answers_about(
+        &self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        after: Option<&Digest>,
+        limit: u32,
+    ) -> Result<Vec<(Digest, StoredClaim, u64)>, StorageError> {
+        self.inner.answers_about(tenant_id, space_id, after, limit).await
     }
 }
 

@@ -6,6 +6,7 @@ mod columns;
 mod control;
 mod disposal;
 mod fence;
+mod going;
 mod heartbeat;
 mod hosts;
 mod identity;

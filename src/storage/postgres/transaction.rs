@@ -6,7 +6,8 @@ use async_trait::async_trait;
 
 use super::judge::Judge;
 use super::session::{Desk, Session, WAIT};
-use super::{clock, disposal, load, lock, rows, spaces, subject, write};
+use super::{clock, disposal, going, load, lock, rows, spaces, subject, write};
+use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::principal::{PersonKey, Principal};
@@ -137,6 +138,16 @@ impl Transaction for PostgresTransaction {
         self.enter(Some(tenant_id)).await?;
         let query = sqlx::query(spaces::TOLD_OF).bind(tenant_id.as_str()).bind(ids);
         self.session.rows(query).await?.iter().map(spaces::place).collect()
+    }
+
+    async fn withdraw(
+        &mut self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        keys: &[Digest],
+    ) -> Result<u64, StorageError> {
+        self.enter(Some(tenant_id)).await?;
+        self.session.count(going::withdraw(tenant_id, space_id, keys)).await
     }
 
     async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {

@@ -4,6 +4,7 @@ mod alive;
 pub mod backup;
 mod control;
 mod disposal;
+mod going;
 mod live;
 mod load;
 mod logged;

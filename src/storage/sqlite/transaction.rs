@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use sqlx::Sqlite;
 
 use super::rows::unavailable;
-use super::{disposal, load, spaces, subject, write};
+use super::{disposal, going, load, spaces, subject, write};
+use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::principal::{PersonKey, Principal};
@@ -89,6 +90,15 @@ impl Transaction for SqliteTransaction {
 
     async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError> {
         spaces::told_of(&mut self.inner, tenant_id, ids).await
+    }
+
+    async fn withdraw(
+        &mut self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        keys: &[Digest],
+    ) -> Result<u64, StorageError> {
+        going::withdraw(&mut self.inner, tenant_id, space_id, keys).await
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {

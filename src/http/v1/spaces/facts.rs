@@ -34,8 +34,6 @@ const RESTORE: Endpoint =
 const DELETE: Endpoint =
     Endpoint::delete("/v1/fact-spaces/{fact_space}/facts/{fact_uid}", &[Scope::FactWrite]).for_agents();
 
-/// The most facts in a batch.
-const MANY: usize = 500;
 const REASON: usize = 1024;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -106,8 +104,8 @@ impl Wire for BatchWire {
 
 async fn batch(call: Call, PathId(id): PathId, body: Body<BatchWire>) -> Result<Reply, Problem> {
     let given = body.typed.facts;
-    if given.is_empty() || given.len() > MANY {
-        return Err(Problem::invalid("/facts", format!("must hold 1 to {MANY} facts")));
+    if given.is_empty() {
+        return Err(Problem::invalid("/facts", "must hold at least one fact"));
     }
     let mut moments = Moments::of(&call);
     let facts = given.into_iter().enumerate();

@@ -152,13 +152,13 @@ async fn many_facts_are_written_at_once_and_listed_in_pages() {
     let one = client.get(&at("s", "/facts?key=k3")).await.expect(200).body;
     assert_eq!(one["facts"].as_array().unwrap().len(), 1);
     client.get(&at("s", "/facts?cursor=AAAA")).await.problem(400, "bad_cursor");
-    for facts in [json!([]), json!(vec![json!({"key": "k", "value": 1}); 501])] {
-        let got = client
-            .post_unchecked(&at("s", "/facts/batch"), &json!({"facts": facts}))
-            .await
-            .problem(422, "invalid_value");
-        assert_eq!(got.text("/errors/0/pointer"), "/facts");
-    }
+    let batch = async |facts: Value| client.post_unchecked(&at("s", "/facts/batch"), &json!({ "facts": facts })).await;
+    assert_eq!(batch(json!([])).await.problem(422, "invalid_value").text("/errors/0/pointer"), "/facts");
+    let many = |count: usize| json!(vec![json!({"key": "k", "value": 1}); count]);
+    let got = batch(many(151)).await.problem(422, "write_too_large");
+    assert_eq!(got.body["limit"], 150);
+    assert!(got.text("/detail").contains("at most 150 at once; write it in parts"), "{:#}", got.body);
+    batch(many(150)).await.expect(201);
 }
 
 #[tokio::test]

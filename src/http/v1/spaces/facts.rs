@@ -18,6 +18,7 @@ use crate::http::respond::{Reply, unexpected};
 use crate::http::v1::parts::printable;
 use crate::service::Committed;
 use crate::service::spaces::SpaceShown;
+use crate::state_layer::decide::MAX_WRITE_FACTS;
 use crate::state_layer::fact::{Pointer, Source};
 use crate::state_layer::operation::{NewFact, SpaceAction};
 
@@ -104,8 +105,9 @@ impl Wire for BatchWire {
 
 async fn batch(call: Call, PathId(id): PathId, body: Body<BatchWire>) -> Result<Reply, Problem> {
     let given = body.typed.facts;
-    if given.is_empty() {
-        return Err(Problem::invalid("/facts", "must hold at least one fact"));
+    if given.is_empty() || given.len() > MAX_WRITE_FACTS {
+        let problem = format!("must hold 1 to {MAX_WRITE_FACTS} facts: write more in parts, in the same order");
+        return Err(Problem::invalid("/facts", problem));
     }
     let mut moments = Moments::of(&call);
     let facts = given.into_iter().enumerate();

@@ -231,6 +231,13 @@ impl ServeSettings {
         let unasked = OpsListen::At(SocketAddr::from(([127, 0, 0, 1], 9_464)));
         self.ops_listen.or(self.metrics_listen).unwrap_or(unasked)
     }
+
+    /// Whether `--witness` was given without a key. An empty variable is none.
+    #[expect(clippy::disallowed_methods, reason = "settings are read here, and clap does not tell one from the other")]
+    #[must_use]
+    pub fn has_witness_without_key(&self) -> bool {
+        std::env::var_os("CSCP_WITNESSES").is_none() && self.witnesses.iter().any(String::is_empty)
+    }
 }
 
 /// The folder for what programs of this user remember from one run to the next; none if nothing says where that is.

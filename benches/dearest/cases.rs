@@ -1,5 +1,6 @@
 //! The cases: what was there before, and the dearest request over it.
 
+use cscp::state_layer::decide::MAX_WRITE_FACTS;
 use futures_util::future::BoxFuture;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -49,8 +50,11 @@ fn path(space: &str, rest: &str) -> String {
     format!("/v1/fact-spaces/{space}{rest}")
 }
 
-async fn fill(measure: &Measure<'_>, space: &str, body: &Value) -> Value {
-    measure.caller.send(Method::POST, &path(space, "/facts/batch"), body).await.body
+/// Writes facts, as many at a time as may be.
+async fn fill(measure: &Measure<'_>, space: &str, body: &Value) {
+    for facts in body["facts"].as_array().unwrap().chunks(MAX_WRITE_FACTS) {
+        measure.caller.send(Method::POST, &path(space, "/facts/batch"), &json!({ "facts": facts })).await;
+    }
 }
 
 /// The uid of a key.
@@ -94,7 +98,7 @@ async fn principals(measure: &Measure<'_>) {
 
 async fn dependencies(measure: &Measure<'_>) {
     let at = path("ladder", "/facts/batch");
-    for (name, facts, bases) in [("ladder1", 500, 64), ("ladder2", 500, 2), ("ladder3", 47, 64)] {
+    for (name, facts, bases) in [("ladder1", 500, 64), ("ladder2", MAX_WRITE_FACTS, 4), ("ladder3", 12, 64)] {
         let at = at.replace("ladder", name);
         let label = format!("{facts} facts, each on the {bases} before");
         measure.request(&label, Method::POST, &at, &ladder(facts, bases)).await;
@@ -108,8 +112,7 @@ async fn dependencies(measure: &Measure<'_>) {
 
 async fn rooted(measure: &Measure<'_>) {
     let roots = json!({"facts": (0..64).map(|n| based(n, std::iter::empty())).collect::<Vec<_>>()});
-    for (space, facts, bases) in [("rooted1", 500, 64), ("rooted2", 15, 64), ("rooted3", 999, 1), ("rooted4", 9_500, 1)]
-    {
+    for (space, facts, bases) in [("rooted2", 9, 64), ("rooted3", 599, 1), ("rooted4", 9_500, 1)] {
         fill(measure, space, &roots).await;
         for from in (64..facts + 64).step_by(500) {
             let many =
@@ -130,31 +133,32 @@ async fn rooted(measure: &Measure<'_>) {
 
 async fn waiting(measure: &Measure<'_>) {
     let name = |n: usize| format!("{n:x>250}");
-    for (space, facts, each) in [("waiting1", 170, 64), ("waiting2", 15, 64), ("waiting3", 500, 2)] {
+    for (space, facts, each) in [("waiting1", 170, 64), ("waiting2", 9, 64), ("waiting3", MAX_WRITE_FACTS, 4)] {
         let at = path(space, "/facts/batch");
         let many = (0..facts).map(|n| based(n, (0..each).map(|base| name((n + base) % 500))));
         let many = json!({"facts": many.collect::<Vec<_>>()});
         let label = format!("{facts} × {each} long names that nothing answers to");
         measure.request(&label, Method::POST, &at, &many).await;
-        let answers = (0..500).map(|n| json!({"key": name(n), "value": "there"}));
+        let answers = (0..MAX_WRITE_FACTS).map(|n| json!({"key": name(n), "value": "there"}));
         let answers = json!({"facts": answers.collect::<Vec<_>>()});
-        measure.request("  500 facts, what those wait for among them", Method::POST, &at, &answers).await;
+        measure.request("  150 facts, what those wait for among them", Method::POST, &at, &answers).await;
     }
 }
 
 async fn circles(measure: &Measure<'_>) {
-    let chain = (0..500).map(|n| json!({"key": format!("c{n}"), "value": n.to_string(), "supersedes": format!("c{}", n + 1), "depends_on": [format!("d{n}")]}));
+    let chain = (0..MAX_WRITE_FACTS).map(|n| json!({"key": format!("c{n}"), "value": n.to_string(), "supersedes": format!("c{}", n + 1), "depends_on": [format!("d{n}")]}));
     let body = json!({"facts": chain.collect::<Vec<_>>()});
-    measure.request("500 names, each of the next", Method::POST, &path("circles", "/facts/batch"), &body).await;
-    let same = (0..500).map(|_| json!({"key": "same", "id": "same", "value": "x", "depends_on": ["same2"]}));
+    measure.request("150 names, each of the next", Method::POST, &path("circles", "/facts/batch"), &body).await;
+    let same =
+        (0..MAX_WRITE_FACTS).map(|_| json!({"key": "same", "id": "same", "value": "x", "depends_on": ["same2"]}));
     let body = json!({"facts": same.collect::<Vec<_>>()});
-    measure.request("500 facts of one key and label", Method::POST, &path("circles2", "/facts/batch"), &body).await;
-    let again = json!({"facts": (0..500).map(|n| json!({"key": format!("s{n}"), "value": "x", "depends_on": ["same", "same2"]})).collect::<Vec<_>>()});
-    measure.request("  500 facts on that label", Method::POST, &path("circles2", "/facts/batch"), &again).await;
+    measure.request("150 facts of one key and label", Method::POST, &path("circles2", "/facts/batch"), &body).await;
+    let again = json!({"facts": (0..MAX_WRITE_FACTS).map(|n| json!({"key": format!("s{n}"), "value": "x", "depends_on": ["same", "same2"]})).collect::<Vec<_>>()});
+    measure.request("  150 facts on that label", Method::POST, &path("circles2", "/facts/batch"), &again).await;
 }
 
 async fn values(measure: &Measure<'_>) {
-    for (space, count, bytes) in [("values1", 180, 16_000), ("values2", 32, 16_000), ("values3", 500, 1_040)] {
+    for (space, count, bytes) in [("values2", 32, 16_000), ("values3", MAX_WRITE_FACTS, 3_490)] {
         let at = path(space, "/facts/batch");
         let label = format!("{count} values of {bytes} bytes");
         measure.request(&label, Method::POST, &at, &large(0..count, bytes)).await;
@@ -176,15 +180,15 @@ async fn one_key(measure: &Measure<'_>) {
     let facts = (0..32).map(|n| json!({"key": "same", "value": words(n, 16_000)}));
     let body = json!({"facts": facts.collect::<Vec<_>>()});
     measure.request("32 values of one key, 16,000 bytes", Method::POST, &at, &body).await;
-    for people in [500, 30] {
+    for people in [500, 30, 16] {
         let at = path(&format!("disputed{people}"), "/facts/batch");
         let said = |n: usize, key: usize| {
             let source = json!({"type": "user", "identity": format!("person {n}")});
             json!({"key": format!("same{key}"), "value": format!("v {n}"), "source": source})
         };
-        let facts = (0..500).map(|n| said(n % people, n / people));
+        let facts = (0..2 * people.min(75)).map(|n| said(n % people, n / people));
         let body = json!({"facts": facts.collect::<Vec<_>>()});
-        measure.request(&format!("{people} people each disagree about a key"), Method::POST, &at, &body).await;
+        measure.request(&format!("{people} people each disagree about two keys"), Method::POST, &at, &body).await;
         measure.request("  and once more", Method::POST, &at, &body).await;
     }
 }
@@ -196,12 +200,12 @@ async fn alike(measure: &Measure<'_>) {
     measure.request("32 values of keys with common words", Method::POST, &at, &body).await;
     let at = path("quoting", "/facts/batch");
     let quoted = |n: usize| format!("alpha{} beta gamma delta {n}", n % 60);
-    let facts = (0..270).map(|n| {
+    let facts = (0..MAX_WRITE_FACTS).map(|n| {
         let text: Vec<String> = (0..600).map(|m| quoted((n + m) % 500)).collect();
-        json!({"key": format!("q{n}"), "value": if n < 240 { quoted(n) } else { text.join(" ") }})
+        json!({"key": format!("q{n}"), "value": if n < 120 { quoted(n) } else { text.join(" ") }})
     });
     let body = json!({"facts": facts.collect::<Vec<_>>()});
-    measure.request("30 texts that quote 240 others", Method::POST, &at, &body).await;
+    measure.request("30 texts that quote 120 others", Method::POST, &at, &body).await;
     for repeated in ["x ", "12 ", "R$ 12,00 ", "not ", "10/10/2026 "] {
         let facts = (0..8).map(|n| json!({"key": format!("r{n}"), "value": repeated.repeat(16_000 / repeated.len())}));
         let (at, body) =
@@ -227,6 +231,12 @@ async fn tasks(measure: &Measure<'_>) {
             &json!({}),
         )
         .await;
+    for n in 0..149 {
+        let item = json!({"content": format!("small {n}"), "task_id": "small", "promote_as": format!("slot_{n}")});
+        measure.caller.send(Method::PUT, &path("tasks", &format!("/working-set/item{n}")), &item).await;
+    }
+    let close = path("tasks", "/tasks/small/close");
+    measure.request("close a task of 149 small items", Method::POST, &close, &json!({})).await;
     delete(measure, "  delete a fact that it left", "task", "promoted_7").await;
     erase(measure, "  delete the space that it leaves", "task").await;
 }
@@ -247,7 +257,8 @@ async fn history(measure: &Measure<'_>) {
         let facts = (0..500).map(|n| json!({"key": format!("h{n}"), "value": format!("in round {round} it is {n}")}));
         fill(measure, "history", &json!({"facts": facts.collect::<Vec<_>>()})).await;
     }
-    for (name, facts) in [("1 late fact, 10,000 in history", 1), ("500 late facts, 10,000 in history", 500)] {
+    for (name, facts) in [("1 late fact, 10,000 in history", 1), ("150 late facts, 10,000 in history", MAX_WRITE_FACTS)]
+    {
         let late = (0..facts)
             .map(|n| json!({"key": format!("late{n}"), "value": "x", "effective_at": "2020-01-01T00:00:00Z"}));
         let body = json!({"facts": late.collect::<Vec<_>>()});
@@ -268,7 +279,7 @@ async fn full(measure: &Measure<'_>) {
     let said = json!({"fact_space": "full", "text": words(3, 16_000)});
     measure.request("  a long utterance", Method::POST, "/v1/observations", &said).await;
     let at = path("full", "/facts/batch");
-    measure.request("  500 facts in the place of others", Method::POST, &at, &small(0..500)).await;
+    measure.request("  150 facts in the place of others", Method::POST, &at, &small(0..MAX_WRITE_FACTS)).await;
     let late = json!({"key": "late", "value": "x", "effective_at": "2020-01-01T00:00:00Z"});
     measure.request("  one late fact", Method::POST, &path("full", "/facts"), &late).await;
     delete(measure, "  delete one of them", "full", "slot_2").await;
@@ -299,7 +310,7 @@ async fn packs(measure: &Measure<'_>) {
 
 async fn claimed(measure: &Measure<'_>) {
     for batch in 0..40 {
-        fill(measure, "claimed", &small(batch * 100..batch * 100 + 500)).await;
+        fill(measure, "claimed", &small(batch * 30..batch * 30 + MAX_WRITE_FACTS)).await;
     }
     delete(measure, "delete a fact, 40 kept answers tell of the space", "claimed", "slot_450").await;
     erase(measure, "  delete the space", "claimed").await;

@@ -24,15 +24,17 @@ impl<'a> Measure<'a> {
     pub(crate) async fn begin(server: &'a Server, caller: Caller) -> Self {
         let mut times = Vec::new();
         for number in 0..ORDINARY {
-            let before = server.batches().await;
+            let before = server.worked().await.seconds;
             caller.must(Method::POST, "/v1/messages", &message("ordinary", number, number)).await;
-            times.push((server.batches().await.1 - before.1) * 1e3);
+            times.push((server.worked().await.seconds - before) * 1e3);
         }
         times.sort_by(f64::total_cmp);
         let ordinary = times[times.len() / 2];
-        println!("| request | answer | under the writer, ms | batches | ratio to a message | whole answer, ms |");
-        println!("|---|---|---|---|---|---|");
-        println!("| an ordinary message | 200 | {ordinary:.2} | 1 | 1 | |");
+        println!(
+            "| request | answer | under the writer, ms | batches | ratio to a message | steps, mean ms, all within s | whole answer, ms |"
+        );
+        println!("|---|---|---|---|---|---|---|");
+        println!("| an ordinary message | 200 | {ordinary:.2} | 1 | 1 | | |");
         Self { server, caller, ordinary }
     }
 
@@ -48,16 +50,23 @@ impl<'a> Measure<'a> {
     }
 
     async fn measured(&self, caller: &Caller, name: &str, method: Method, path: &str, body: &Value) -> Answer {
-        let before = self.server.batches().await;
+        let before = self.server.worked().await;
         let began = Instant::now();
         let answer = caller.send(method, path, body).await;
         let whole = began.elapsed().as_secs_f64() * 1e3;
-        let after = self.server.batches().await;
-        let (batches, under) = (after.0 - before.0, (after.1 - before.1) * 1e3);
+        let after = self.server.worked().await;
+        let (batches, under) = (after.batches - before.batches, (after.seconds - before.seconds) * 1e3);
+        let steps = after.steps - before.steps;
+        let stepped = if steps > 0.0 {
+            let mean = (after.stepping - before.stepping) * 1e3 / steps;
+            format!("{steps:.0}, {mean:.1}, {}", after.longest_step(&before))
+        } else {
+            String::new()
+        };
         let code = answer.body["code"].as_str().unwrap_or_default();
         let status = answer.status.as_u16();
         let ratio = under / self.ordinary;
-        println!("| {name} | {status} {code} | {under:.1} | {batches:.0} | {ratio:.0} | {whole:.0} |");
+        println!("| {name} | {status} {code} | {under:.1} | {batches:.0} | {ratio:.0} | {stepped} | {whole:.0} |");
         answer
     }
 }

@@ -77,14 +77,47 @@ impl Server {
         Caller { base: format!("http://{}", self.address), key, client, sent: AtomicU64::new(0) }
     }
 
-    /// How many batches there were so far, and how many seconds they took from asking for the lock to the commit.
-    pub(crate) async fn batches(&self) -> (f64, f64) {
+    /// What the writer did so far.
+    pub(crate) async fn worked(&self) -> Worked {
         let text = reqwest::get(format!("http://{}/metrics", self.metrics)).await.unwrap().text().await.unwrap();
         let of = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             line.map_or(0.0, |value| value.parse::<f64>().unwrap())
         };
-        (of("cscp_batch_seconds_count"), of("cscp_batch_seconds_sum"))
+        let within = text.lines().filter_map(|line| {
+            let (bound, count) = line.strip_prefix("cscp_erasing_step_seconds_bucket{le=\"")?.split_once("\"} ")?;
+            Some((bound.to_owned(), count.parse().unwrap()))
+        });
+        Worked {
+            batches: of("cscp_batch_seconds_count"),
+            seconds: of("cscp_batch_seconds_sum"),
+            steps: of("cscp_erasing_step_seconds_count"),
+            stepping: of("cscp_erasing_step_seconds_sum"),
+            within: within.collect(),
+        }
+    }
+}
+
+/// What the writer did up to a moment.
+pub(crate) struct Worked {
+    /// Batches of the committer, and the seconds that they took from asking for the lock to the commit.
+    pub(crate) batches: f64,
+    pub(crate) seconds: f64,
+    /// Steps of erasures of spaces, which go beside the committer, and their seconds.
+    pub(crate) steps: f64,
+    pub(crate) stepping: f64,
+    /// How many of the steps took at most so many seconds.
+    within: Vec<(String, f64)>,
+}
+
+impl Worked {
+    /// The bound, in seconds, within which all steps since then were.
+    pub(crate) fn longest_step(&self, since: &Self) -> String {
+        let before =
+            |bound: &str| since.within.iter().find(|(other, _)| other == bound).map_or(0.0, |(_, count)| *count);
+        let steps = self.steps - since.steps;
+        let all = self.within.iter().find(|(bound, count)| count - before(bound) >= steps);
+        all.map_or_else(String::new, |(bound, _)| bound.clone())
     }
 }
 

@@ -81,9 +81,9 @@ impl Server {
     }
 
     async fn fill(&self, space: &str, facts: usize) {
-        for start in (0..facts).step_by(500) {
+        for start in (0..facts).step_by(150) {
             let path = format!("/v1/fact-spaces/{space}/facts/batch");
-            self.post(&path, &batch(start..facts.min(start + 500))).await;
+            self.post(&path, &batch(start..facts.min(start + 150))).await;
         }
     }
 

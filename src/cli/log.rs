@@ -30,7 +30,10 @@ pub(super) fn open(settings: &Settings, serve: &ServeSettings, store: Arc<dyn St
 
 /// The configured witnesses, if they differ from one another and from the log itself.
 fn witnesses(serve: &ServeSettings, signer: Option<&Signer>) -> Result<Witnesses, Failure> {
-    // An empty variable counts as unset.
+    // An empty variable counts as unset. An option without a key is a mistake: nobody would notice that nobody witnesses.
+    if serve.has_witness_without_key() {
+        return Err(Failure::new("--witness: the key is empty; give NAME+KEYID+BASE64, or leave the option out"));
+    }
     let named = serve.witnesses.iter().filter(|vkey| !vkey.is_empty());
     let read = named.map(|vkey| {
         let why = "not the key of a witness: give NAME+KEYID+BASE64, as it writes its key for cosignature/v1 (the key of a \

@@ -45,6 +45,9 @@ pub enum Busy {
     /// Another process holds what is needed, and did so for too long.
     #[error("another process holds a lock that is needed")]
     Contended,
+    /// The fact space is being erased. What is left of it has to go first.
+    #[error("the fact space is being erased")]
+    Going,
     /// What is needed was last written to later than the clock shows. Nothing can be decided there by time: whatever ends in
     /// between would end too late.
     #[error("the clock is {seconds} s behind the last recorded entry")]
@@ -63,6 +66,7 @@ impl Busy {
         match self {
             Self::Full { .. } => "full",
             Self::Contended | Self::Storage(StorageError::Contended | StorageError::Conflict) => "contended",
+            Self::Going => "space_going",
             Self::ClockBehind { .. } => "clock_behind",
             Self::Storage(StorageError::Unavailable(_)) => "unavailable",
             Self::Storage(_) => "inconsistent",

@@ -54,6 +54,8 @@ pub(super) fn is_dear(action: &SpaceAction, in_large_space: bool) -> bool {
         SpaceAction::Write(facts) => {
             in_large_space || facts.iter().any(|fact| fact.at.is_some()) || of_space(action) >= DEAR
         }
+        // It folds nothing, and loads the space.
+        SpaceAction::Erase => in_large_space,
         SpaceAction::Observe(reading) => in_large_space || reading.at != reading.recorded_at,
         // A ruling or the end of a task may fold everything anew; what folds nothing is cheap.
         _ => action.folds(),

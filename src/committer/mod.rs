@@ -73,6 +73,18 @@ struct Submitted {
     prepared: Option<Arc<Prepared>>,
 }
 
+impl Submitted {
+    /// Whether it only records a read: no deadline depends on it.
+    fn only_records(&self) -> bool {
+        matches!(self.request, Request::Core(Operation::RecordRead(_)))
+    }
+
+    /// Whether it erases a fact space.
+    fn erases(&self) -> bool {
+        matches!(&self.request, Request::Space(SpaceOperation { action: SpaceAction::Erase, .. }))
+    }
+}
+
 /// A decision of either kind.
 type Outcome = Committed<Result<Answered, Refused>>;
 
@@ -84,6 +96,8 @@ enum Turnout {
     Held,
     /// It was prepared, and its space has changed since.
     Stale,
+    /// Its space is being erased.
+    Going,
     /// The last entry of a stream that it needs is so many seconds ahead of the clock.
     ClockBehind(u32),
 }
@@ -94,6 +108,7 @@ impl Turnout {
         match self {
             Self::Decided(outcome) => Ok(*outcome),
             Self::Held | Self::Stale => Err(Busy::Contended),
+            Self::Going => Err(Busy::Going),
             Self::ClockBehind(seconds) => Err(Busy::ClockBehind { seconds }),
         }
     }

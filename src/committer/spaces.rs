@@ -193,6 +193,12 @@ impl Spaces {
         self.spaces.get(&(tenant_id.clone(), space_id.clone())).map_or(0, |space| space.facts.len())
     }
 
+    /// Whether a space is being erased.
+    pub(super) fn is_going(&self, tenant_id: &TenantId, space_id: &SpaceId) -> bool {
+        let space = self.spaces.get(&(tenant_id.clone(), space_id.clone()));
+        space.and_then(|space| space.record.as_ref()).is_some_and(SpaceRecord::is_going)
+    }
+
     /// Hands a space over.
     pub(super) fn remove(&mut self, tenant_id: &TenantId, space_id: &SpaceId) -> Option<Space> {
         self.spaces.remove(&(tenant_id.clone(), space_id.clone()))
@@ -289,7 +295,8 @@ impl Spaces {
         let named: BTreeSet<SpaceId> = operation.needs().wider.into_iter().map(|(space_id, _)| space_id).collect();
         let found = named.into_iter().filter_map(|space_id| {
             let space = self.spaces.get(&(tenant_id.clone(), space_id))?;
-            Some((space.record.clone()?, space.facts.values().cloned().collect()))
+            let record = space.record.clone().filter(|record| !record.is_going())?;
+            Some((record, space.facts.values().cloned().collect()))
         });
         found.collect()
     }
@@ -301,9 +308,6 @@ impl Spaces {
             let named = facts.chain(space.touched.forgotten_readings.iter().map(ReadingId::as_str));
             writes.forgotten.extend(named.map(|id| (tenant_id.clone(), space_id.clone(), id.to_owned())));
             let changed = ChangedSpace::of(space);
-            if changed.erased {
-                writes.erased_spaces.push((tenant_id.clone(), space_id.clone()));
-            }
             let rows = changed.rows.into_iter().map(|row| (tenant_id.clone(), space_id.clone(), row));
             writes.space_rows.extend(rows);
             let gone = changed.gone.into_iter().map(|(kind, id)| (tenant_id.clone(), space_id.clone(), kind, id));

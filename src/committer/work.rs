@@ -21,8 +21,7 @@ use crate::evidence::entry::{Appended, StreamHead, append};
 use crate::state_layer::decide::Foreseen;
 use crate::state_layer::event::SpaceEvent;
 use crate::state_layer::refusal::SpaceRefusal;
-use crate::state_layer::request::Request;
-use crate::state_layer::request::{Answered, Refused};
+use crate::state_layer::request::{Answered, Refused, Request};
 use crate::storage::{Loaded, StorageError, StoredClaim, Want, Writes, rows};
 
 /// The locks and rows that a submission needs.
@@ -104,11 +103,19 @@ impl Work {
         let tenant_id = &submission.tenant.tenant_id;
         self.note_unnamed(tenant_id, &streams);
         let now = self.not_before_last_entry(tenant_id, &streams);
-        if let Some(replay) = self.replay(submission, now) {
+        let going = match &submission.request {
+            Request::Space(operation) => self.spaces.is_going(tenant_id, &operation.space_id),
+            Request::Core(_) => false,
+        };
+        // Answers about a space that is being erased go with it, but for the one that says so.
+        if let Some(replay) = self.replay(submission, now).filter(|_| !going || submission.erases()) {
             return Ok(Turnout::Decided(Box::new(replay)));
         }
+        if going {
+            return Ok(Turnout::Going);
+        }
         let behind = self.now.seconds_until(now);
-        if behind > MAX_BEHIND_SECONDS && !only_records(submission) {
+        if behind > MAX_BEHIND_SECONDS && !submission.only_records() {
             return Ok(Turnout::ClockBehind(u32::try_from(behind).unwrap_or(u32::MAX)));
         }
         if self.stale.contains(&index) {
@@ -370,11 +377,6 @@ impl Work {
 /// are corrected in small steps. Beyond that, the clock was wrong when the entry was written or is wrong now, and no
 /// deadline can be trusted.
 const MAX_BEHIND_SECONDS: u64 = 5;
-
-/// Whether an operation only records a read: no deadline depends on it.
-fn only_records(submission: &Submitted) -> bool {
-    matches!(submission.request, Request::Core(Operation::RecordRead(_)))
-}
 
 /// Whether the answer is for a redelivered message that was erased.
 fn is_erased(result: &Result<Answered, Refused>) -> bool {

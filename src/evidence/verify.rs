@@ -198,8 +198,9 @@ pub struct ChainCheck {
 const FACT_DELETED: &str = "fact.deleted";
 /// The evidence type of a read utterance: a deleted fact may have been made from it.
 const OBSERVATION: &str = "observation.read";
-/// The evidence type of a space's erasure: it explains every missing payload before it.
-const SPACE_ERASED: &str = "fact_space.erased";
+/// The evidence types of a space's erasure and of its end: each explains every missing payload before it.
+const SPACE_ERASED: &str = SpaceEvent::SPACE_ERASED;
+const SPACE_ERASURE_COMPLETED: &str = SpaceEvent::SPACE_ERASURE_COMPLETED;
 
 impl ChainCheck {
     /// Begins at the start of a stream.
@@ -268,7 +269,7 @@ impl ChainCheck {
         // The header alone shows the erasure of a space or a deletion, so it counts even if the payload was erased
         // later.
         match kind {
-            SPACE_ERASED => {
+            SPACE_ERASED | SPACE_ERASURE_COMPLETED => {
                 self.erased += u64::try_from(self.gone.len()).unwrap_or(0);
                 self.gone.clear();
                 self.deletions.clear();

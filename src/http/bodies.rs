@@ -8,13 +8,50 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 /// The bytes that every body may have without a reservation.
 pub(crate) const FREE: usize = 16 << 10;
 /// One key may reserve this fraction of the memory.
 const SHARES: usize = 4;
+
+/// Places beside the threads that answer, where large bodies are read and written: a few at a time, so that the other
+/// processors answer what is small.
+#[derive(Debug, Clone)]
+pub(crate) struct Desks(Arc<Semaphore>);
+
+impl Desks {
+    /// As many as half of the processors, and one at least.
+    pub(crate) fn new() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self::of((processors / 2).max(1))
+    }
+
+    fn of(desks: usize) -> Self {
+        Self(Arc::new(Semaphore::new(desks)))
+    }
+
+    /// Does what takes long; none if it panicked.
+    pub(crate) async fn apart<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let desk = Arc::clone(&self.0).acquire_owned().await;
+        let working = move || {
+            // Given back when the work is done, even if nobody waits for it any more.
+            let _desk = desk;
+            work()
+        };
+        tokio::task::spawn_blocking(working).await.ok()
+    }
+
+    /// Reads a body: a large one at a desk, a small one at once.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        bytes: Vec<u8>,
+        read: impl FnOnce(&[u8]) -> T + Send + 'static,
+    ) -> Option<T> {
+        if bytes.len() > FREE { self.apart(move || read(&bytes)).await } else { Some(read(&bytes)) }
+    }
+}
 
 /// The reservations of all bodies.
 #[derive(Debug)]
@@ -171,5 +208,67 @@ mod tests {
         assert!(waiting.as_mut().poll(&mut looked).is_pending());
         drop(first);
         waiting.await.unwrap();
+    }
+
+    /// Work that says when it has begun and ends when it is told to.
+    #[derive(Default)]
+    struct Gate {
+        inside: std::sync::atomic::AtomicUsize,
+        most: std::sync::atomic::AtomicUsize,
+        open: Mutex<bool>,
+        opened: std::sync::Condvar,
+    }
+
+    impl Gate {
+        fn work(&self) {
+            use std::sync::atomic::Ordering::SeqCst;
+            self.most.fetch_max(self.inside.fetch_add(1, SeqCst) + 1, SeqCst);
+            drop(self.opened.wait_while(self.open.lock().unwrap(), |open| !*open).unwrap());
+            self.inside.fetch_sub(1, SeqCst);
+        }
+
+        async fn until_inside(&self, many: usize) {
+            while self.inside.load(std::sync::atomic::Ordering::SeqCst) < many {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Lets everything that is ready go as far as it gets, beside the threads that answer as well.
+    async fn settle() {
+        for _ in 0..50 {
+            tokio::task::spawn_blocking(std::thread::yield_now).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn so_many_large_bodies_are_read_at_a_time_and_small_ones_do_not_wait() {
+        let (desks, gate) = (Desks::of(2), Arc::new(Gate::default()));
+        let large = |_: usize| {
+            let (desks, gate) = (desks.clone(), Arc::clone(&gate));
+            tokio::spawn(async move { desks.read(vec![0; FREE + 1], move |_| gate.work()).await })
+        };
+        let mut reading: Vec<_> = (0..8).map(large).collect();
+        gate.until_inside(2).await;
+        settle().await;
+        // Who goes away does not make room: the work goes on until it is done.
+        reading.drain(..4).for_each(|gone| gone.abort());
+        settle().await;
+        let read = tokio::time::timeout(LONG, desks.read(vec![0; FREE], <[u8]>::len)).await;
+        assert_eq!(read.unwrap(), Some(FREE), "a small one is read while all desks are taken");
+        *gate.open.lock().unwrap() = true;
+        gate.opened.notify_all();
+        for done in reading {
+            assert_eq!(done.await.unwrap(), Some(()));
+        }
+        assert_eq!(gate.most.load(std::sync::atomic::Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test]
+    async fn a_panic_at_a_desk_costs_one_answer_and_no_desk() {
+        let desks = Desks::of(1);
+        assert_eq!(desks.apart(|| -> usize { panic!("a bug") }).await, None);
+        assert_eq!(desks.apart(|| 7).await, Some(7));
     }
 }

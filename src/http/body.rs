@@ -64,7 +64,9 @@ impl<T: Wire> FromRequest<App> for Body<T> {
         if !is_json(&parts.headers, T::MERGE_PATCH) {
             return Err(wrong_type::<T>());
         }
-        let (typed, value) = if bytes.len() > FREE { read_apart(app, bytes).await? } else { read(&bytes)? };
+        // A panic would be a bug in reading; it costs this request its answer.
+        let read = app.desks.read(bytes, |bytes| read(bytes)).await;
+        let (typed, value) = read.unwrap_or_else(|| Err(Problem::from(crate::service::ServiceError::Internal)))?;
         Ok(Self { typed, value, _place: place })
     }
 }
@@ -72,14 +74,6 @@ impl<T: Wire> FromRequest<App> for Body<T> {
 fn read<T: Wire>(bytes: &[u8]) -> Result<(T, Value), Problem> {
     let value = parse(bytes).map_err(|error| unreadable(&error))?;
     Ok((typed(value.clone(), "")?, value))
-}
-
-/// Reads a large body beside the threads that answer, and few at a time.
-async fn read_apart<T: Wire>(app: &App, bytes: Vec<u8>) -> Result<(T, Value), Problem> {
-    let _turn = app.reading.acquire().await;
-    let reading = tokio::task::spawn_blocking(move || read(&bytes));
-    // A panic would be a bug in reading; it costs this request its answer.
-    reading.await.unwrap_or_else(|_| Err(Problem::from(crate::service::ServiceError::Internal)))
 }
 
 fn wrong_type<T: Wire>() -> Problem {

@@ -30,11 +30,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::middleware::from_fn_with_state;
-use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::service::Service;
-use bodies::Bodies;
+use bodies::{Bodies, Desks};
 use rates::Rates;
 
 /// The limits of the HTTP interface.
@@ -77,8 +76,7 @@ pub(crate) struct App {
     config: Arc<HttpConfig>,
     rates: Arc<Rates>,
     bodies: Arc<Bodies>,
-    /// Large bodies are read a few at a time: the other processors answer requests that are small.
-    reading: Arc<Semaphore>,
+    desks: Desks,
 }
 
 /// The whole HTTP interface over a service.
@@ -93,9 +91,8 @@ pub fn ops_router(service: Service) -> axum::Router {
 
 fn over(service: Service, config: HttpConfig, routes: Vec<endpoint::Route>) -> axum::Router {
     let bodies = Arc::new(Bodies::new(config.body_memory, config.body_waiting));
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let reading = Arc::new(Semaphore::new((processors / 2).max(1)));
-    let app = App { service, config: Arc::new(config), rates: Arc::new(Rates::default()), bodies, reading };
+    let (rates, desks) = (Arc::new(Rates::default()), Desks::new());
+    let app = App { service, config: Arc::new(config), rates, bodies, desks };
     endpoint::routed(routes)
         .fallback(observe::no_route)
         .method_not_allowed_fallback(observe::no_method)

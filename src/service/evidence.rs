@@ -8,6 +8,7 @@ mod spaces;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::going::Fading;
 use super::ooc::RedactionShown;
 use super::recording::{Looked, Unrecorded, Whose};
 use super::spaces::sees_recorded_values;
@@ -66,7 +67,9 @@ impl Service {
                 .asking(query.correlation_id.as_ref())
         };
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
-        let page = self.store.entries(&caller.tenant.tenant_id, query).await?;
+        let fading = Fading::of(self.store.as_ref(), &caller.tenant.tenant_id).await?;
+        let mut page = self.store.entries(&caller.tenant.tenant_id, query).await?;
+        page.items = page.items.into_iter().map(|entry| fading.shown(entry)).collect();
         let book = self.rules.now();
         let rules = book.rules(&caller.tenant.policy_scope());
         let mut redactor = Redactor::new(&rules.policy.pack().redaction, &caller.tenant.key).raw_if(is_raw(caller));
@@ -80,7 +83,7 @@ impl Service {
     pub async fn artifact(&self, caller: &Caller, id: &ArtifactId) -> Result<ArtifactShown, ServiceError> {
         let looked = looked("evidence.artifact", caller);
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
-        let entry = self.store.entry(&caller.tenant.tenant_id, id).await?;
+        let entry = self.entry_to_show(caller, id).await?;
         let looked = one(looked, id, entry.is_some());
         let entry = Unrecorded::or_not(entry.ok_or(ServiceError::NotFound("artifact")), looked);
         let entry = entry.record(self, caller).await?;
@@ -91,11 +94,16 @@ impl Service {
         Ok(ArtifactShown { artifact, redaction: shown(caller, &redactor) })
     }
 
+    async fn entry_to_show(&self, caller: &Caller, id: &ArtifactId) -> Result<Option<LogEntry>, ServiceError> {
+        let fading = Fading::of(self.store.as_ref(), &caller.tenant.tenant_id).await?;
+        Ok(self.store.entry(&caller.tenant.tenant_id, id).await?.map(|entry| fading.shown(entry)))
+    }
+
     /// The entry to prove. The read is recorded.
     pub(super) async fn entry_to_prove(&self, caller: &Caller, id: &ArtifactId) -> Result<LogEntry, ServiceError> {
         let looked = looked("evidence.proof", caller);
         self.require_recorded(caller, Scope::EvidenceRead, &looked).await?;
-        let entry = self.store.entry(&caller.tenant.tenant_id, id).await?;
+        let entry = self.entry_to_show(caller, id).await?;
         let looked = one(looked, id, entry.is_some());
         Unrecorded::or_not(entry.ok_or(ServiceError::NotFound("artifact")), looked).record(self, caller).await
     }

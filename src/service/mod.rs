@@ -6,6 +6,7 @@ mod credentials;
 pub mod evidence;
 pub mod explanation;
 pub mod exporting;
+mod going;
 pub mod ooc;
 mod policies;
 pub mod privacy;
@@ -198,7 +199,7 @@ impl From<Busy> for ServiceError {
     fn from(busy: Busy) -> Self {
         match busy {
             Busy::Full { retry_after_seconds } => Self::Busy { retry_after_seconds },
-            Busy::Contended => Self::Busy { retry_after_seconds: 1 },
+            Busy::Contended | Busy::Going => Self::Busy { retry_after_seconds: 1 },
             Busy::ClockBehind { seconds } => Self::ClockBehind { seconds },
             Busy::Storage(error) => error.into(),
             Busy::Stopping => Self::Unavailable,

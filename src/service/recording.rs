@@ -121,9 +121,13 @@ impl<T> Unrecorded<T> {
     /// not recorded.
     pub(super) fn or_nothing(found: Result<Self, ServiceError>, asked: Looked) -> Result<Self, ServiceError> {
         match found {
-            Err(nothing @ (ServiceError::NotFound(_) | ServiceError::NotPermitted | ServiceError::NoPack(_))) => {
-                Ok(Self { found: Err(nothing), looked: asked })
-            }
+            Err(
+                nothing @ (ServiceError::NotFound(_)
+                | ServiceError::NotPermitted
+                | ServiceError::OtherViewer
+                | ServiceError::DetailNotAllowed
+                | ServiceError::NoPack(_)),
+            ) => Ok(Self { found: Err(nothing), looked: asked }),
             found => found,
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::assembly::SavedPack;
 use super::fact::{Change, Contest, Fact, Former, MAX_HISTORY, Review, Standing};
 use super::reading::{Forgotten, Reading};
-use super::space::{Identity, Signal, Space, SpaceRecord, WorkingItem};
+use super::space::{Identity, Signal, Space, SpaceRecord, Touched, WorkingItem};
 use super::statement::Ruling;
 use crate::domain::disposal::ErasedRange;
 use crate::domain::event::{About, Evidence, StreamKey};
@@ -109,11 +109,21 @@ pub enum SpaceEvent {
     PackSaved {
         pack: SavedPack,
     },
-    /// A space and everything in it was erased.
+    /// A space was erased: from now on there is no such space. What is stored of it goes afterwards, in steps, until
+    /// [`Self::SpaceErasureCompleted`].
     SpaceErased {
         space_id: SpaceId,
-        /// How many facts went.
+        /// How many facts stood.
         facts: u64,
+        /// Its record until the last step. None in entries of versions that erased everything at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        going: Option<Box<SpaceRecord>>,
+    },
+    /// Nothing is stored any more of a space that was erased.
+    SpaceErasureCompleted {
+        space_id: SpaceId,
+        /// The entries of its stream whose payloads went: all that were there.
+        payloads: ErasedRange,
     },
     /// What entries said of facts that were deleted, and of what was read of them, was erased in the transaction that wrote
     /// this: these payloads, and no others.
@@ -138,6 +148,10 @@ impl Evidence for SpaceEvent {
 impl SpaceEvent {
     /// The evidence type of [`Self::EvidenceErased`].
     pub const EVIDENCE_ERASED: &'static str = "fact_space.evidence_erased";
+    /// The evidence type of [`Self::SpaceErased`].
+    pub const SPACE_ERASED: &'static str = "fact_space.erased";
+    /// The evidence type of [`Self::SpaceErasureCompleted`].
+    pub const SPACE_ERASURE_COMPLETED: &'static str = "fact_space.erasure_completed";
 
     #[must_use]
     pub fn evidence_type(&self) -> &'static str {
@@ -161,7 +175,8 @@ impl SpaceEvent {
             Self::ItemSet { .. } => "working_set.set",
             Self::ItemRemoved { .. } => "working_set.removed",
             Self::PackSaved { .. } => "context_pack.saved",
-            Self::SpaceErased { .. } => "fact_space.erased",
+            Self::SpaceErased { .. } => Self::SPACE_ERASED,
+            Self::SpaceErasureCompleted { .. } => Self::SPACE_ERASURE_COMPLETED,
             Self::EvidenceErased { .. } => Self::EVIDENCE_ERASED,
         }
     }
@@ -219,7 +234,13 @@ impl Space {
                 self.packs.insert(pack.pack_id.clone(), pack.clone());
                 return;
             }
-            SpaceEvent::SpaceErased { .. } => {
+            // What else changed before in the same transaction is not written: it would have to go again.
+            SpaceEvent::SpaceErased { going: Some(record), .. } => {
+                self.record = Some(SpaceRecord::clone(record));
+                self.touched = Touched { space: true, ..Touched::default() };
+                return;
+            }
+            SpaceEvent::SpaceErased { going: None, .. } | SpaceEvent::SpaceErasureCompleted { .. } => {
                 *self = Self { whole: self.whole, ..Self::default() };
                 self.touched.erased = true;
                 return;

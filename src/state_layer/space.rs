@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::fact::Fact;
 use super::reading::Reading;
 use super::statement::Ruling;
-use crate::domain::id::{FactUid, PackId, ReadingId, RulingId, SpaceId};
+use crate::domain::id::{ErasureId, FactUid, PackId, ReadingId, RulingId, SpaceId};
 use crate::domain::time::Timestamp;
 
 /// Whose memory a space is; fixed when it is created. Never a filter: one space is one partition.
@@ -138,9 +138,22 @@ pub struct SpaceRecord {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// Since when it is being erased. From then on it is answered as deleted; what is stored of it goes in steps, this
+    /// record last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erased_at: Option<Timestamp>,
+    /// The erasure of a person that it is part of. That one completes it, because the space's name goes too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erasure_id: Option<ErasureId>,
 }
 
 impl SpaceRecord {
+    /// Whether it is being erased: to every reader and writer there is no such space.
+    #[must_use]
+    pub fn is_going(&self) -> bool {
+        self.erased_at.is_some()
+    }
+
     /// Whose memory this is: who owns it, or, where nobody does, is served in it.
     #[must_use]
     pub fn memory_of(&self) -> Option<&str> {
@@ -174,7 +187,7 @@ pub struct Touched {
     /// Working items, by key.
     pub items: BTreeSet<String>,
     pub packs: BTreeSet<PackId>,
-    /// Everything is to be erased.
+    /// Everything is erased.
     pub erased: bool,
 }
 

@@ -13,7 +13,7 @@ use super::{Locking, Row, SpaceRowKind, StorageError, Store, Tenant, Transaction
 use crate::domain::canonical::Digest;
 use crate::domain::command::names;
 use crate::domain::disposal::{DisposalEvent, ErasedRange};
-use crate::domain::event::{About, Recorded, StreamKey};
+use crate::domain::event::{About, Evidence, Recorded, StreamKey};
 use crate::domain::id::{
     ArtifactId, CommandId, ContextFrameId, ContextId, ConversationId, Entropy, IdempotencyKey, Ids, ItemId,
     PrincipalId, SpaceId, StreamId, TenantId,
@@ -56,8 +56,6 @@ pub struct Disposal {
     pub claims: Vec<Digest>,
     /// Principals, with their aliases and roles.
     pub principals: Vec<PrincipalId>,
-    /// Fact spaces with everything in them, the stored answers about them, and packs that contain their facts.
-    pub spaces: Vec<SpaceId>,
     pub space_records: Vec<(SpaceId, SpaceRowKind, String)>,
     /// Streams whose name is erased. The chain stays and cannot be continued: if the same name is used again, a new
     /// chain begins.
@@ -176,6 +174,8 @@ pub struct Disposing {
     rows: Vec<Row>,
     now: Timestamp,
     writes: Writes,
+    /// Streams that were appended to.
+    moved: BTreeSet<StreamKey>,
 }
 
 impl std::fmt::Debug for Disposing {
@@ -218,7 +218,16 @@ impl Disposing {
         let last = heads.values().filter_map(|head| head.at).max();
         let now = transaction.now().await?;
         let now = last.map_or(now, |last| last.max(now));
-        Ok(Self { transaction, tenant: tenant.clone(), locked, heads, rows, now, writes: Writes::default() })
+        Ok(Self {
+            transaction,
+            tenant: tenant.clone(),
+            locked,
+            heads,
+            rows,
+            now,
+            writes: Writes::default(),
+            moved: BTreeSet::new(),
+        })
     }
 
     /// The present, read under the locks.
@@ -278,14 +287,25 @@ impl Disposing {
         policy: &PolicyRef,
         entropy: &mut dyn Entropy,
     ) -> (ArtifactId, Digest) {
-        let mut ids = Ids::new(self.now, entropy);
-        let head = self.heads.entry(StreamKey::Disposal).or_insert_with(|| {
+        let recorded = Recorded { stream: StreamKey::Disposal, about: About::default(), event };
+        self.append(&recorded, policy, entropy)
+    }
+
+    /// Appends to a stream that is locked here; returns the entry's id and hash.
+    pub fn append<E: Evidence>(
+        &mut self,
+        recorded: &Recorded<E>,
+        policy: &PolicyRef,
+        entropy: &mut dyn Entropy,
+    ) -> (ArtifactId, Digest) {
+        let (mut ids, stream) = (Ids::new(self.now, entropy), &recorded.stream);
+        let head = self.heads.entry(stream.clone()).or_insert_with(|| {
             let stream_id = ids.stream();
-            self.writes.new_streams.push((self.tenant.tenant_id.clone(), StreamKey::Disposal, stream_id.clone()));
+            self.writes.new_streams.push((self.tenant.tenant_id.clone(), stream.clone(), stream_id.clone()));
             StreamHead::new(stream_id)
         });
-        let recorded = Recorded { stream: StreamKey::Disposal, about: About::default(), event };
-        let appended = append(head, &self.tenant.tenant_id, &recorded, policy, self.now, &mut ids);
+        let appended = append(head, &self.tenant.tenant_id, recorded, policy, self.now, &mut ids);
+        self.moved.insert(stream.clone());
         let written = (appended.entry.header.artifact_id.clone(), appended.entry.entry_hash);
         self.writes.entries.push(appended);
         written
@@ -293,8 +313,9 @@ impl Disposing {
 
     /// Writes and commits. After an error the outcome is unknown: erasing again does no harm.
     pub async fn commit(mut self) -> Result<(), StorageError> {
-        if let Some(head) = self.heads.get(&StreamKey::Disposal).filter(|_| !self.writes.entries.is_empty()) {
-            self.writes.heads.push((self.tenant.tenant_id.clone(), StreamKey::Disposal, head.clone()));
+        for stream in std::mem::take(&mut self.moved) {
+            let head = self.heads.get(&stream).cloned();
+            self.writes.heads.extend(head.map(|head| (self.tenant.tenant_id.clone(), stream, head)));
         }
         // Removes stream names that were created only to be locked.
         let unused: Vec<StreamKey> = self.locked.iter().filter(|key| !self.heads.contains_key(*key)).cloned().collect();

@@ -9,6 +9,7 @@ mod disposal;
 mod entries;
 mod error;
 mod file_timelines;
+mod going;
 mod kin;
 mod live;
 mod live_row;
@@ -43,6 +44,7 @@ pub use disposal::{Counts, Disposal, DisposalStore, Disposing, HoldSet, count_ki
 pub use entries::EntryStore;
 pub use error::StorageError;
 pub use file_timelines::FileTimelines;
+pub use going::{GoingStore, ShowingPacks};
 pub use kin::{Kin, MAX_KIN};
 pub use live::{LiveStore, Maker};
 pub use live_row::{LiveRow, LiveTable};
@@ -77,6 +79,7 @@ pub trait Store:
     + MendingStore
     + LiveStore
     + DisposalStore
+    + GoingStore
     + AgedRecords
     + SubjectStore
     + UpkeepStore

@@ -126,7 +126,9 @@ impl SpaceRow {
             Self::Item(item) => item.expires_at,
             Self::Signal(signal) => signal.stale_at,
             Self::Pack(pack) => Some(pack.created_at),
-            Self::Fact(_) | Self::Space(_) | Self::Ruling(_) => None,
+            // The erasures under way are found by it.
+            Self::Space(record) => record.erased_at,
+            Self::Fact(_) | Self::Ruling(_) => None,
         }
     }
 
@@ -194,7 +196,6 @@ impl SpaceRow {
 /// The changes that events made in a space: rows to write and rows to delete.
 #[derive(Debug, Default)]
 pub(crate) struct ChangedSpace {
-    pub(crate) erased: bool,
     pub(crate) rows: Vec<SpaceRow>,
     pub(crate) gone: Vec<(SpaceRowKind, String)>,
 }
@@ -202,7 +203,7 @@ pub(crate) struct ChangedSpace {
 impl ChangedSpace {
     pub(crate) fn of(mut space: Space) -> Self {
         let touched = std::mem::take(&mut space.touched);
-        let mut changed = Self { erased: touched.erased, ..Self::default() };
+        let mut changed = Self::default();
         changed.rows.extend(space.record.filter(|_| touched.space).map(SpaceRow::Space));
         for uid in touched.facts {
             match space.facts.remove(&uid) {

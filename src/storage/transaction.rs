@@ -120,8 +120,6 @@ pub struct Writes {
     /// taken.
     pub rewritten: Vec<(TenantId, Row)>,
     pub claims: Vec<(TenantId, Digest, StoredClaim)>,
-    /// Fact spaces to erase, before anything is written to them.
-    pub erased_spaces: Vec<(TenantId, SpaceId)>,
     /// Rows of fact spaces in their new form.
     pub space_rows: Vec<(TenantId, SpaceId, SpaceRow)>,
     /// Rows of fact spaces to delete: their kind and id.
@@ -195,6 +193,14 @@ pub trait Transaction: Send {
 
     /// The entries about these facts or readings: their payloads are erased when the facts are deleted.
     async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError>;
+
+    /// Withdraws kept answers about a space: repetitions are told that there is none. Returns how many.
+    async fn withdraw(
+        &mut self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        keys: &[Digest],
+    ) -> Result<u64, StorageError>;
 
     /// Commits. After an error the outcome is unknown.
     async fn commit(self: Box<Self>) -> Result<(), StorageError>;

@@ -21,6 +21,7 @@ mod faults;
 mod flow;
 mod forgeries;
 mod forging;
+mod going;
 mod house;
 #[path = "../postgres/leftovers.rs"]
 mod leftovers;

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use cscp::domain::id::PrincipalId;
 use cscp::domain::operation::CredentialKind::{Admin, Agent, Auditor, Handler};
 use cscp::domain::scope::Scope;
+use cscp::domain::speaking::{SpeaksFor, Voice};
 use serde_json::{Value, json};
 
 use crate::bundles::sequence;
@@ -220,4 +222,36 @@ async fn programs_that_serve_the_conversation_leave_no_entry_and_of_many_records
     let read = recorded(&auditor, &from).await.swap_remove(0);
     assert_eq!((read["records"].as_u64(), read["ids"].as_array().map(Vec::len)), (Some(25), Some(20)), "{read}");
     assert!(read["ids_digest"].as_str().unwrap().starts_with("hmac-sha256:"), "{read}");
+}
+
+#[tokio::test]
+async fn who_asked_is_recorded_where_nothing_was_shown() {
+    let house = House::new().await;
+    let handler = house.handler("a").await;
+    let owned = json!({"partition": {"memory": "user", "owner_id": "ana"}});
+    handler.put(&at("anas", ""), owned).await.expect(201);
+    written(&handler, "anas", "colour", "blue").await;
+    let scopes: &[Scope] = &[Scope::EvidenceRead, Scope::OocRaw];
+    let auditor = house.client("a", Auditor, Some(scopes), None).await;
+    // An administrator who speaks for bob alone.
+    let voice = Voice::Principal(PrincipalId::new("bob").unwrap());
+    let bob = house.speaking(Admin, None, SpeaksFor { voice, ..SpeaksFor::default() }).await;
+    let cases = [
+        ("/v1/memories/query", json!({"user_id": "ana"}), "memories.list", json!("ana")),
+        (
+            "/v1/context-packs",
+            json!({"fact_space": "anas", "query": "q", "token_budget": 100, "viewer": {"user_id": "ana"}}),
+            "context_packs.make",
+            json!("ana"),
+        ),
+    ];
+    for (path, body, operation, viewer) in cases {
+        house.wait(1);
+        let from = house.now();
+        bob.post(path, body).await.problem(403, "viewer_not_allowed");
+        let reads = recorded(&auditor, &from).await;
+        let read = reads.iter().find(|read| read["operation"] == operation);
+        let read = read.unwrap_or_else(|| panic!("{operation} is not recorded: {reads:?}"));
+        assert_eq!((&read["viewer_id"], &read["records"]), (&viewer, &json!(0)), "{read:#}");
+    }
 }

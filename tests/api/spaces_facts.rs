@@ -152,13 +152,24 @@ async fn many_facts_are_written_at_once_and_listed_in_pages() {
     let one = client.get(&at("s", "/facts?key=k3")).await.expect(200).body;
     assert_eq!(one["facts"].as_array().unwrap().len(), 1);
     client.get(&at("s", "/facts?cursor=AAAA")).await.problem(400, "bad_cursor");
-    for facts in [json!([]), json!(vec![json!({"key": "k", "value": 1}); 501])] {
-        let got = client
-            .post_unchecked(&at("s", "/facts/batch"), &json!({"facts": facts}))
-            .await
-            .problem(422, "invalid_value");
+    let batch = async |facts: Value| client.post_unchecked(&at("s", "/facts/batch"), &json!({ "facts": facts })).await;
+    let many = |count: usize| json!(vec![json!({"key": "k", "value": 1}); count]);
+    for count in [0, 151] {
+        let got = batch(many(count)).await.problem(422, "invalid_value");
         assert_eq!(got.text("/errors/0/pointer"), "/facts");
+        assert!(got.body.to_string().contains("must hold 1 to 150 facts: write more in parts"), "{:#}", got.body);
     }
+    batch(many(150)).await.expect(201);
+    // Together they change too much, each of them alone does not.
+    for some in [0..100, 100..200, 200..300] {
+        let upon: Vec<Value> = some.map(|n| json!({"key": format!("d{n}"), "value": n, "depends_on": ["k"]})).collect();
+        batch(json!(upon)).await.expect(201);
+    }
+    let both = json!([{"key": "k", "value": 2}, {"key": "other", "value": 2}]);
+    let got = batch(both).await.problem(422, "write_too_large");
+    assert_eq!(got.body["limit"], 300);
+    assert!(got.text("/detail").contains("at most 300 at once; write it in parts"), "{:#}", got.body);
+    batch(json!([{"key": "k", "value": 2}])).await.expect(201);
 }
 
 #[tokio::test]

@@ -261,4 +261,18 @@ fn witnesses_that_cannot_be_trusted_stop_the_start() {
         let complaint = complained(&output);
         assert!(complaint.contains(says), "{says}: {complaint}");
     }
+    // An empty variable names none, and an empty option is a mistake.
+    for (option, variable, says) in [
+        (vec!["--witness", ""], None, "the key is empty"),
+        (vec!["--witness", "", "--witness-quorum", "1"], None, "the key is empty"),
+        (vec!["--witness-quorum", "1"], Some(""), "a quorum of 1 was asked for and 0 witnesses were named"),
+    ] {
+        let mut command = folder.command(&["--listen", "127.0.0.1:0", "--no-demo-tenant", "--metrics-listen", "off"]);
+        command.args(option).env("CSCP_SIGNING_SEED", &seed).env_remove("CSCP_WITNESSES");
+        variable.map(|value| command.env("CSCP_WITNESSES", value));
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{says}: {output:?}");
+        let complaint = complained(&output);
+        assert!(complaint.contains(says), "{says}: {complaint}");
+    }
 }

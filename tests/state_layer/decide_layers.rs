@@ -1,15 +1,17 @@
 //! Signals, working items, tasks, packs and erasure.
 
-use cscp::domain::id::FactUid;
+use cscp::domain::disposal::ErasedRange;
+use cscp::domain::id::{FactUid, Ids};
 use cscp::state_layer::assembly::{ContextPack, TokenSummary};
 use cscp::state_layer::authority::Viewer;
+use cscp::state_layer::event::SpaceEvent;
 use cscp::state_layer::fact::{Cause, FactScope, Standing};
 use cscp::state_layer::operation::{NewFact, SpaceAction, SpaceAnswer};
 use cscp::state_layer::refusal::SpaceRefusal;
-use cscp::state_layer::space::{Signal, WorkingItem};
+use cscp::state_layer::space::{Signal, Touched, WorkingItem};
 use serde_json::json;
 
-use crate::ledger_support::{World, at, new_fact};
+use crate::ledger_support::{Counting, World, at, new_fact};
 
 fn signal(value: &str, seconds: i64) -> SpaceAction {
     SpaceAction::SetSignal(Signal {
@@ -125,5 +127,18 @@ fn packs_are_kept_and_spaces_erased() {
     let SpaceAnswer::Pack { pack } = world.done(save(&[])) else { panic!("pack") };
     assert!(world.space.touched.packs.contains(&pack.pack_id));
     world.done(SpaceAction::Erase);
+    let record = world.space.record.clone().unwrap();
+    assert!(record.is_going() && world.space.touched == Touched { space: true, ..Touched::default() }, "{record:?}");
+    // Nothing is decided in it any more.
+    assert_eq!(world.refused(SpaceAction::Erase), SpaceRefusal::SpaceNotFound);
+    assert_eq!(world.refused(SpaceAction::Write(vec![new_fact("a", "2")])), SpaceRefusal::SpaceNotFound);
+    let stream_id = Ids::new(at(9), &mut Counting(7)).stream();
+    let payloads = ErasedRange { stream_id, first: 1, last: 9 };
+    world.space.apply(at(9), &SpaceEvent::SpaceErasureCompleted { space_id: record.space_id.clone(), payloads });
+    assert!(world.space.facts.is_empty() && world.space.record.is_none() && world.space.touched.erased);
+    world.space.touched = Touched::default();
+    // Earlier versions erased everything at once.
+    world.write_one(new_fact("a", "1"));
+    world.space.apply(at(9), &SpaceEvent::SpaceErased { space_id: record.space_id, facts: 1, going: None });
     assert!(world.space.facts.is_empty() && world.space.record.is_none() && world.space.touched.erased);
 }

@@ -2,7 +2,9 @@
 
 use cscp::domain::id::FactUid;
 use cscp::state_layer::Statement;
-use cscp::state_layer::decide::{MAX_ITEMS_BYTES, MAX_LINKS, MAX_VALUES_BYTES, MAX_WRITE_BYTES, MAX_WRITE_LINKS};
+use cscp::state_layer::decide::{
+    MAX_ITEMS_BYTES, MAX_LINKS, MAX_VALUES_BYTES, MAX_WRITE_BYTES, MAX_WRITE_CHANGES, MAX_WRITE_FACTS, MAX_WRITE_LINKS,
+};
 use cscp::state_layer::fact::{Dependency, Fact, MAX_FALLEN, Pointer, Source};
 use cscp::state_layer::ledger::{Ledger, MAX_DISAGREEING, MAX_WORK};
 use cscp::state_layer::operation::{NamedDependency, NewFact, SpaceAction};
@@ -47,12 +49,47 @@ fn one_space_holds_so_many_dependencies_and_what_stands_can_still_be_replaced() 
     let mut world = World::new();
     world.write_one(new_fact("base", "1"));
     let upon = (0..MAX_LINKS).map(|n| on(["base".to_owned()], new_fact(&format!("f{n}"), "v")));
-    world.write(upon.collect());
+    let upon: Vec<NewFact> = upon.collect();
+    upon.chunks(MAX_WRITE_FACTS).for_each(|some| drop(world.write(some.to_vec())));
     let one_more = SpaceAction::Write(vec![on(["base".to_owned()], new_fact("one_more", "1"))]);
     assert_eq!(world.refused(one_more), full("dependencies"));
     world.write_one(new_fact("independent", "1"));
     let (_, effects) = world.write(vec![new_fact("base", "2")]);
     assert_eq!((effects.superseded.len(), effects.needs_review.len()), (1, MAX_LINKS));
+}
+
+#[test]
+fn one_write_holds_so_many_facts_and_changes_so_many() {
+    let mut world = World::new();
+    let many = |facts: std::ops::Range<usize>, value: &str| {
+        SpaceAction::Write(facts.map(|n| new_fact(&format!("k{n}"), value)).collect())
+    };
+    assert_eq!(world.refused(many(0..MAX_WRITE_FACTS + 1, "1")), too_large("facts", MAX_WRITE_FACTS));
+    world.done(many(0..MAX_WRITE_FACTS, "1"));
+    // Each replaces another one.
+    world.done(many(0..MAX_WRITE_FACTS, "2"));
+    // A base that others need is one more that stands otherwise, with all that was derived from it.
+    let derived = |some: std::ops::Range<usize>| {
+        SpaceAction::Write(some.map(|n| on(["k0".to_owned()], new_fact(&format!("d{n}"), "v"))).collect())
+    };
+    world.done(derived(0..150));
+    world.done(derived(150..300));
+    let refused = too_large("changed facts", MAX_WRITE_CHANGES);
+    assert_eq!(world.refused(many(0..2, "3")), refused);
+    // Alone it may: it cannot be written in parts.
+    world.done(many(0..1, "3"));
+}
+
+#[test]
+fn facts_that_many_speak_against_count_for_more() {
+    let mut world = World::new();
+    let people = |key: &str| -> Vec<NewFact> {
+        let by = |n: usize| Source { kind: "user".to_owned(), identity: Some(format!("p{n}")), ..Source::default() };
+        (0..30).map(|n| NewFact { source: by(n), ..new_fact(key, &format!("value {n}")) }).collect()
+    };
+    world.done(SpaceAction::Write(people("one")));
+    let both = people("two").into_iter().chain(people("three")).chain(people("four")).collect();
+    assert_eq!(world.refused(SpaceAction::Write(both)), too_large("changed facts", MAX_WRITE_CHANGES));
 }
 
 #[test]
@@ -152,10 +189,15 @@ fn a_write_with_too_much_to_look_at_is_refused_and_one_fact_never_is() {
     world.write_one(new_fact("base", "1"));
     // Each stands on the one before it: whichever is replaced, all later ones are looked at.
     let upon = |n: usize| if n == 0 { "base".to_owned() } else { format!("f{}", n - 1) };
-    world.write((0..500).map(|n| on([upon(n)], new_fact(&format!("f{n}"), "v"))).collect());
+    let upon_one_another = |some: std::ops::Range<usize>| {
+        some.map(|n| on([upon(n)], new_fact(&format!("f{n}"), "v"))).collect::<Vec<NewFact>>()
+    };
+    for begin in (0..500).step_by(100) {
+        world.write(upon_one_another(begin..begin + 100));
+    }
     let replaced = |keys: std::ops::Range<usize>| {
         SpaceAction::Write(keys.map(|n| on([upon(n)], new_fact(&format!("f{n}"), "2"))).collect())
     };
-    assert_eq!(world.refused(replaced(0..400)), too_large("consequences", MAX_WORK));
+    assert_eq!(world.refused(replaced(0..MAX_WRITE_FACTS)), too_large("consequences", MAX_WORK));
     world.done(replaced(0..1));
 }

@@ -10,6 +10,7 @@ mod disposal;
 mod doubt;
 mod erasing;
 mod fence;
+mod going;
 mod harness;
 mod identity;
 mod judged;

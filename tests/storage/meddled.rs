@@ -24,13 +24,14 @@ use cscp::evidence::tree::{Tile, TileId};
 use cscp::state_layer::assembly::SavedPack;
 use cscp::state_layer::fact::Fact;
 use cscp::state_layer::query::FactQuery;
+use cscp::state_layer::space::SpaceRecord;
 use cscp::storage::{
     Aged, AgedQuery, AgedRecords, AliveStore, ApiKey, CapturedFrame, ControlStore, DisposalStore, EntryStore,
-    ErasureRow, Filed, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker, Mending,
-    MendingStore, Misplaced, Place as SearchPlace, Placed, PolicySet, PolicyStore, PolicyVersion, RecordStore,
-    Searched, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim, StoredCosignature, StreamEnd,
-    StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, UpkeepStore, Waiting, WholeContext,
-    WitnessStore,
+    ErasureRow, Filed, GoingStore, Growth, HoldRow, HoldSet, LiveRow, LiveStore, LiveTable, LoggedStore, Maker,
+    Mending, MendingStore, Misplaced, Place as SearchPlace, Placed, PolicySet, PolicyStore, PolicyVersion, RecordStore,
+    Searched, ShowingPacks, SpaceRow, SpaceWant, StorageError, Store, StoredCheckpoint, StoredClaim, StoredCosignature,
+    StreamEnd, StreamName, SubjectStore, Table, Tenant, Transaction, TreeHead, TreeStore, UpkeepStore, Waiting,
+    WholeContext, WitnessStore,
 };
 use futures_util::future::BoxFuture;
 
@@ -230,6 +231,13 @@ pass_on! { LiveStore
     fn live_records(tenant_id: &TenantId, space_id: &SpaceId, after: (&str, &str), limit: u32) -> Vec<LiveRow>;
     fn strays(tenant_id: &TenantId, limit: u32) -> Vec<(LiveTable, String)>;
     fn makers(tenant_id: &TenantId, places: &[(ConversationId, Timestamp)], kinds: &[&str]) -> Vec<Maker>;
+    {}
+}
+
+pass_on! { GoingStore
+    fn going_spaces(tenant_id: &TenantId) -> Vec<SpaceRecord>;
+    fn packs_showing(tenant_id: &TenantId, space_id: &SpaceId, after: Option<&PackId>, limit: u32) -> ShowingPacks;
+    fn answers_about(tenant_id: &TenantId, space_id: &SpaceId, after: Option<&Digest>, limit: u32) -> Vec<(Digest, StoredClaim, u64)>;
     {}
 }
 

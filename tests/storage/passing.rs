@@ -1,6 +1,7 @@
 //! A transaction that passes everything on, but for what a test changes or lets fail on the way.
 
 use async_trait::async_trait;
+use cscp::domain::canonical::Digest;
 use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use cscp::domain::principal::{PersonKey, Principal};
@@ -126,6 +127,16 @@ impl<I: Interference> Transaction for Passing<I> {
 
     async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError> {
         self.inner.told_of(tenant_id, ids).await
+    }
+
+    async fn withdraw(
+        &mut self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        keys: &[Digest],
+    ) -> Result<u64, StorageError> {
+        self.with.before(Step::Dispose)?;
+        self.inner.withdraw(tenant_id, space_id, keys).await
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cscp::committer::{Busy, Committer, Limits, Submission};
+use cscp::domain::canonical::Digest;
 use cscp::domain::event::StreamKey;
 use cscp::domain::id::{ArtifactId, ContextId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use cscp::domain::operation::{Answer, ChangeSlots, CredentialKind, Operation};
@@ -248,6 +249,15 @@ impl Transaction for Unlocked {
 
     async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError> {
         self.inner()?.told_of(tenant_id, ids).await
+    }
+
+    async fn withdraw(
+        &mut self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        keys: &[Digest],
+    ) -> Result<u64, StorageError> {
+        self.inner()?.withdraw(tenant_id, space_id, keys).await
     }
 
     async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {

@@ -74,6 +74,8 @@ fn record(name: &str) -> SpaceRow {
         revision: 1,
         created_at: at(0),
         updated_at: at(9),
+        erased_at: None,
+        erasure_id: None,
     })
 }
 
@@ -218,13 +220,6 @@ async fn rows_come_back_as_they_were_written_change_and_go() {
     .await;
     let live = found(&house, SpaceWant { live: true, whole: false, ..want() }).await;
     assert_eq!((facts(&live), live.len()), (vec![3], 3));
-
-    write(&house, |writes| {
-        writes.erased_spaces = vec![(tenant.clone(), space("s"))];
-        writes.space_rows = vec![(tenant.clone(), space("s"), SpaceRow::Fact(fact(7, "anew", None)))];
-    })
-    .await;
-    assert_eq!(facts(&found(&house, want()).await), [7], "what is written after an erasure stays");
 }
 
 #[tokio::test]

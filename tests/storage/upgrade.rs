@@ -33,8 +33,8 @@ fn rows() -> Vec<(String, Value)> {
     tables.into_iter().collect()
 }
 
-fn first_step(mut steps: Migrator) -> Migrator {
-    steps.migrations = steps.migrations.iter().filter(|step| step.version == 1).cloned().collect::<Vec<_>>().into();
+fn first_steps(mut steps: Migrator, last: i64) -> Migrator {
+    steps.migrations = steps.migrations.iter().filter(|step| step.version <= last).cloned().collect::<Vec<_>>().into();
     steps
 }
 
@@ -79,7 +79,7 @@ async fn old_sqlite(place: &Place) {
     let Place::File(folder) = place else { return };
     let url = format!("sqlite://{}?mode=rwc", file(folder).display());
     let mut connection = SqliteConnection::connect(&url).await.unwrap();
-    first_step(sqlx::migrate!("migrations/sqlite")).run(&mut connection).await.unwrap();
+    first_steps(sqlx::migrate!("migrations/sqlite"), 1).run(&mut connection).await.unwrap();
     for statement in statements(&|hex| format!("x'{hex}'"), &|_, _, value| value) {
         sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
     }
@@ -88,7 +88,7 @@ async fn old_sqlite(place: &Place) {
 
 async fn old_postgres(url: &str) {
     let mut connection = PgConnection::connect(url).await.unwrap();
-    first_step(sqlx::migrate!("migrations/postgres")).run(&mut connection).await.unwrap();
+    first_steps(sqlx::migrate!("migrations/postgres"), 1).run(&mut connection).await.unwrap();
     let flag = |table: &str, column: &str, value: String| match (table, column) {
         ("tenants", "enabled") => (value == "1").to_string(),
         _ => value,
@@ -312,4 +312,40 @@ async fn a_body_with_a_character_that_the_database_cannot_hold_is_brought_up_to_
     let house = upgraded_with(&[odd("commands"), odd("messages")]).await;
     messages_have_their_times(&house).await;
     attempts_have_their_commands(&house).await;
+}
+
+/// A database as the twelfth step left it: nothing was cosigned then, and what was signed was given out.
+async fn before_cosignatures() -> Place {
+    if leg::on_postgres() {
+        let url = database().await.unwrap();
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        first_steps(sqlx::migrate!("migrations/postgres"), 12).run(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        return Place::Server(url);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}?mode=rwc", file(&folder).display());
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    first_steps(sqlx::migrate!("migrations/sqlite"), 12).run(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    Place::File(folder)
+}
+
+#[tokio::test]
+async fn what_was_signed_before_cosignatures_counts_as_given_out() {
+    let place = before_cosignatures().await;
+    for (tenant, size, signed) in [("none", 5, 0), ("some", 5, 3), ("all", 7, 7)] {
+        let root = if leg::on_postgres() { "decode(repeat('07', 32), 'hex')" } else { "zeroblob(32)" };
+        let insert = format!(
+            "INSERT INTO log_trees (tenant_id, size, root, signed) VALUES ('{tenant}', {size}, {root}, {signed})"
+        );
+        assert_eq!(change(&place, insert.leak()).await, 1);
+    }
+    let clock = ManualClock::new();
+    let store = place.open(Arc::<ManualClock>::clone(&clock), 2).await;
+    let house = House::over(place, store, clock, Limits::default(), 9_500_000);
+    let kept = "UPDATE log_trees SET published = published WHERE published = signed";
+    assert_eq!(house.changed(kept).await, 3, "each as far as it was signed");
+    let given_out = "UPDATE log_trees SET published = published WHERE published IN (0, 3, 7) AND published < size";
+    assert_eq!(house.changed(given_out).await, 2);
 }

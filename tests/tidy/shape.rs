@@ -16,6 +16,7 @@ const LONG_FUNCTIONS: &[&str] = &[];
 const SLEEPERS: &[(&str, &str)] = &[
     ("tests/process/waiting.rs", "another process: nothing in the test's own wakes when that one is ready or gone"),
     ("src/committer/batch.rs", "a database that restarts: nothing in this process wakes when it is back"),
+    ("src/service/going.rs", "time: a writer that has worked rests for as long, so that others have their turns"),
     ("examples/statebench/memory.rs", "a busy server says to come back later: nothing here wakes when it has time"),
     ("examples/history/checker/pause.rs", "a server that was killed: nothing in this process wakes when it is back"),
     ("examples/load/pause.rs", "time: turns begin when they are due, and a busy server says how long to stay away"),

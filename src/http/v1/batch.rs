@@ -90,8 +90,18 @@ async fn post(call: Call, body: Body<BatchWire>) -> Result<Reply, Problem> {
         answered.extend(over);
     }
     answered.sort_by_key(|(index, _)| *index);
-    let results = answered.into_iter().map(|(_, result)| shown(&call, result));
-    Reply::ok(&ResultsWire { results: results.collect() })
+    let mut results = Vec::with_capacity(answered.len());
+    for (index, (_, result)) in answered.into_iter().enumerate() {
+        if index % READ_AT_ONCE == READ_AT_ONCE - 1 {
+            tokio::task::yield_now().await;
+        }
+        results.push(shown(&call, result));
+    }
+    if results.len() < READ_AT_ONCE {
+        return Reply::ok(&ResultsWire { results });
+    }
+    let written = call.app.desks.apart(move || Reply::ok(&ResultsWire { results })).await;
+    written.unwrap_or_else(|| Err(Problem::from(crate::service::ServiceError::Internal)))
 }
 
 fn read(call: &Call, index: usize, message: &Value) -> Result<(ConversationId, Operation), Problem> {

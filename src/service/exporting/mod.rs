@@ -14,6 +14,7 @@ pub use selection::{Nonce, NonceError, Payloads, Selection};
 
 use self::selection::{Plan, Source};
 use super::evidence::{is_raw, level};
+use super::going::Fading;
 use super::recording::{Looked, Unrecorded, Whose};
 use super::transparency::broken;
 use super::{Caller, Service, ServiceError};
@@ -124,8 +125,10 @@ impl Export {
                 self.opening().await.map(Some)
             }
             Stage::Entries => {
+                let fading = Fading::of(self.service.store.as_ref(), &self.caller.tenant.tenant_id).await?;
                 if let Some(entries) = self.page().await? {
-                    return self.entries(entries).await.map(Some);
+                    let shown = entries.into_iter().map(|(leaf, entry)| (leaf, fading.shown(entry)));
+                    return self.entries(shown.collect()).await.map(Some);
                 }
                 self.stage = Stage::Done;
                 self.end().await.map(Some)

@@ -15,12 +15,12 @@ use super::subject::{Search, Subject};
 use super::surveying::{ORDER, stands_in_the_way};
 use crate::domain::disposal::{DisposalEvent, ErasedRange, ErasedRows, ErasureCause};
 use crate::domain::event::StreamKey;
-use crate::domain::id::{ErasureId, StreamId};
+use crate::domain::id::{ErasureId, SpaceId, StreamId};
 use crate::domain::policy::PolicyRef;
-use crate::storage::{Counts, Disposal, Disposing, ErasureRow, Kept, count_kinds};
+use crate::storage::{Counts, Disposal, Disposing, ErasureRow, Kept, SpaceRowKind, count_kinds};
 
 /// Payloads erased in one transaction.
-const CHUNK: u64 = 2_000;
+const CHUNK: u64 = 500;
 /// How long the dedupe key of an erased message is kept, in seconds: a day longer than channels redeliver.
 const TOMBSTONE_SECONDS: u32 = 8 * 24 * 60 * 60;
 
@@ -30,6 +30,8 @@ pub(super) struct Erasing<'a> {
     pub(super) policy: PolicyRef,
     pub(super) row: ErasureRow,
     pub(super) progress: Progress,
+    /// What went in steps and is to be told with what goes next.
+    pub(super) drained: Counts,
 }
 
 /// The pseudonym that replaces the person's name in records that are kept.
@@ -72,10 +74,7 @@ impl Erasing<'_> {
             }
         }
         for space in &subject.spaces {
-            let disposal = Disposal { spaces: vec![space.clone()], ..Disposal::default() };
-            any |= self
-                .stream(subject, StreamKey::FactSpace(space.clone()), Batch { disposal, ..Batch::default() })
-                .await?;
+            any |= self.space(subject, space).await?;
         }
         for conversation in &subject.conversations {
             let mut batch = own.remove(conversation).unwrap_or_default();
@@ -83,6 +82,18 @@ impl Erasing<'_> {
             any |= self.stream(subject, StreamKey::Conversation(conversation.clone()), batch).await?;
         }
         Ok(any)
+    }
+
+    /// Erases a memory: in steps, as every space is, and at the end together with the name of its stream.
+    async fn space(&mut self, subject: &Subject, space_id: &SpaceId) -> Result<bool, ServiceError> {
+        let going = self.service.going(self.caller, space_id);
+        going.begin(&self.row.erasure_id).await?;
+        self.drained = going.drain().await?;
+        let disposal = Disposal {
+            space_records: vec![(space_id.clone(), SpaceRowKind::Space, String::new())],
+            ..Disposal::default()
+        };
+        self.stream(subject, StreamKey::FactSpace(space_id.clone()), Batch { disposal, ..Batch::default() }).await
     }
 
     /// Erases what a page of a search found outside the person's own streams.
@@ -163,7 +174,11 @@ impl Erasing<'_> {
     }
 
     pub(super) fn record(&mut self, disposing: &mut Disposing, payloads: &[ErasedRange], counts: &Counts) {
-        let counts = count_kinds(counts);
+        let mut all = std::mem::take(&mut self.drained);
+        for (kind, count) in counts {
+            *all.entry(kind).or_default() += count;
+        }
+        let counts = count_kinds(&all);
         self.progress.add(&counts);
         let cause = ErasureCause::Subject { erasure_id: self.row.erasure_id.clone() };
         // The list of rows is empty: entries about these rows are erased too, so no remaining entry mentions them.

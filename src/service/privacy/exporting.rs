@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::super::going::Fading;
 use super::super::recording::{Looked, Unrecorded};
 use super::super::{Caller, Service, ServiceError};
 use super::Selector;
@@ -76,8 +77,10 @@ impl Service {
         if needles.is_empty() {
             return Ok(Export { items: Vec::new(), next: None });
         }
+        let fading = Fading::of(self.store.as_ref(), tenant_id).await?;
         let page = self.store.search(tenant_id, table, &needles, from.after.as_ref(), LOOKED_AT).await?;
-        let items = page.found.into_iter().filter_map(|found| exported(table, &found, &subject)).collect();
+        let found = page.found.into_iter().filter(|found| !fading.hides(table, found));
+        let items = found.filter_map(|found| exported(table, &found, &subject)).collect();
         let next = match page.next {
             Some(after) => Some(ExportPlace { table: from.table, after: Some(after) }),
             None if from.table + 1 < ORDER.len() => Some(ExportPlace { table: from.table + 1, after: None }),

@@ -27,7 +27,7 @@ use crate::domain::canonical::{Digest, Purpose, canonical, keyed};
 use crate::domain::id::{ErasureId, Ids};
 use crate::domain::refusal::Refusal;
 use crate::domain::subject::Identifiers;
-use crate::storage::{Disposing, ErasureRow};
+use crate::storage::{Counts, Disposing, ErasureRow};
 
 /// How often everything is searched for records written meanwhile, before the erasure asks the caller to repeat it.
 const ROUNDS: u32 = 5;
@@ -128,7 +128,7 @@ impl Service {
         let policy = rules.rules(&caller.tenant.policy_scope()).policy.reference().clone();
         if let Some(row) = begun {
             let progress = Progress::read(&row)?;
-            return Ok(Erasing { service: self, caller, policy, row, progress });
+            return Ok(Erasing { service: self, caller, policy, row, progress, drained: Counts::new() });
         }
         let subject = self.subject(&caller.tenant.tenant_id, &asked.selector).await?;
         asked.check(&subject.identifiers)?;
@@ -149,7 +149,7 @@ impl Service {
             finished_at: None,
             body: progress.text(),
         };
-        let mut erasing = Erasing { service: self, caller, policy, row, progress };
+        let mut erasing = Erasing { service: self, caller, policy, row, progress, drained: Counts::new() };
         erasing.keep(&mut disposing).await?;
         disposing.commit().await?;
         Ok(erasing)

@@ -297,7 +297,9 @@ pub(super) fn touches(entry: &str, table: LiveTable, kind: SpaceRowKind) -> bool
             entry.starts_with("principal.")
         }
         LiveTable::Frames => entry == "context.frame_captured",
-        LiveTable::SpaceRecords if entry == "fact_space.erased" => true,
+        LiveTable::SpaceRecords if matches!(entry, SpaceEvent::SPACE_ERASED | SpaceEvent::SPACE_ERASURE_COMPLETED) => {
+            true
+        }
         LiveTable::SpaceRecords => match kind {
             SpaceRowKind::Space => entry != "context_pack.saved",
             SpaceRowKind::Fact => entry.starts_with("fact."),

@@ -10,11 +10,11 @@ use super::report::{How, ReplayReport};
 use super::{PAGE, Replay};
 use crate::domain::disposal::named;
 use crate::domain::event::StreamKey;
-use crate::domain::id::{FactUid, PackId, ReadingId, RulingId};
+use crate::domain::id::{FactUid, PackId, ReadingId, RulingId, StreamId};
 use crate::domain::query::EvidenceQuery;
 use crate::state_layer::assembly::SavedPack;
 use crate::state_layer::fact::{Fact, Former, MAX_FORMER};
-use crate::state_layer::space::Space;
+use crate::state_layer::space::{Space, SpaceRecord};
 use crate::storage::{LiveRow, LiveTable, SpaceRow, SpaceRowKind, StorageError};
 
 const TABLE: LiveTable = LiveTable::SpaceRecords;
@@ -144,9 +144,11 @@ impl Replay<'_> {
             report.withdrawn += 1;
             return Ok(());
         }
+        // Of a space that is being erased everything may be gone but its own record.
+        let going = space.record.as_ref().is_some_and(SpaceRecord::is_going) && kind != SpaceRowKind::Space;
         let id = format!("{}/{id}", kind.as_str());
         let mark = projection.mark(TABLE, &id);
-        if self.is_named(projection, &id) {
+        if going || self.is_named(projection, &id) {
             report.add_disposed(TABLE);
         } else if projection.is_doubtful(TABLE, kind, mark) {
             report.add_underivable(TABLE);
@@ -172,11 +174,21 @@ impl Replay<'_> {
                 limit: 1,
                 ..EvidenceQuery::default()
             };
-            if self.store.entries(&self.tenant.tenant_id, &written).await?.items.is_empty() {
+            let written = self.store.entries(&self.tenant.tenant_id, &written).await?;
+            let Some(entry) = written.items.first() else { return Ok(true) };
+            if self.is_going(&entry.header.stream_id).await? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Whether a stream is that of a space that is being erased.
+    async fn is_going(&self, stream_id: &StreamId) -> Result<bool, StorageError> {
+        let named = self.store.named_streams(&self.tenant.tenant_id, std::slice::from_ref(stream_id)).await?;
+        let going = self.store.going_spaces(&self.tenant.tenant_id).await?;
+        let of = |key: &StreamKey| going.iter().any(|record| *key == StreamKey::FactSpace(record.space_id.clone()));
+        Ok(named.iter().any(|(key, _)| of(key)))
     }
 }
 

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use self::proof::Unproven;
+use super::going;
 use super::vigil::Clocks;
 use crate::committer::RulesInForce;
 use crate::domain::id::{Entropy, TenantId};
@@ -116,6 +117,15 @@ impl Retention {
     ) -> Self {
         let clocks = Clocks::default();
         Self { store, rules: rules.into(), clock, entropy: Arc::new(Mutex::new(entropy)), clocks }
+    }
+
+    /// Goes on with the fact spaces that are being erased: who began may have been interrupted. Does not go by the clock.
+    pub async fn finish_spaces(&self) -> Result<(), StorageError> {
+        for tenant in self.store.tenants().await? {
+            let (_, policy) = self.periods(&tenant);
+            going::resume(self.store.as_ref(), &tenant, &policy, &self.entropy).await?;
+        }
+        Ok(())
     }
 
     #[must_use]

@@ -45,6 +45,9 @@ impl Retention {
                 // The lease holder reports the lag.
                 metrics::gauge!("cscp_retention_lag_seconds").set(0.0);
             }
+            if held && let Err(error) = self.finish_spaces().await {
+                tracing::warn!(retention.error = %error, "erasures of fact spaces could not be looked for; tried again");
+            }
             if !held || Instant::now() < next {
                 continue;
             }

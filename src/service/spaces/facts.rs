@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::gate::{AtGate, Pass, asked};
-use super::{Seen, want};
+use super::{Seen, spoken_for, want};
 use crate::domain::id::{FactUid, SpaceId};
 use crate::domain::query::{Page, Position};
 use crate::domain::scope::Scope;
-use crate::domain::speaking::Voice;
 use crate::service::recording::{Looked, Unrecorded};
 use crate::service::{Caller, Service, ServiceError};
 use crate::state_layer::fact::{Fact, Standing};
@@ -277,11 +276,7 @@ impl Service {
 
 /// The record of a read of a space's records.
 fn looked(caller: &Caller, operation: &str, space_id: &SpaceId, ids: Vec<String>) -> Looked {
-    let viewer_id = match &caller.speaks_for.voice {
-        Voice::Principal(id) => Some(id.clone()),
-        Voice::Nobody | Voice::Anyone => None,
-    };
-    Looked { space_id: Some(space_id.clone()), viewer_id, ..Looked::at(operation, ids) }
+    Looked { space_id: Some(space_id.clone()), viewer_id: spoken_for(caller), ..Looked::at(operation, ids) }
 }
 
 fn uids(facts: &[FactView]) -> Vec<String> {

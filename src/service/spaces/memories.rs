@@ -1,7 +1,7 @@
 //! What is stored about a person in fact spaces, for that person: "what do you know about me?"
 
 use super::gate::{AtGate, Looker, Pass, asked};
-use super::{FactPage, Seen, want};
+use super::{FactPage, Seen, spoken_for, want};
 use crate::domain::id::{PrincipalId, SpaceId};
 use crate::domain::query::MAX_PAGE;
 use crate::domain::scope::Scope;
@@ -37,6 +37,17 @@ impl Service {
     /// What is stored about a person: the principal for whom the key speaks, or one named by a key that speaks for
     /// anyone. Every such read is recorded.
     pub async fn memories(
+        &self,
+        caller: &Caller,
+        named: Option<&str>,
+        after: Option<&Place>,
+    ) -> Result<Unrecorded<Memories>, ServiceError> {
+        let viewer_id = named.and_then(|named| PrincipalId::new(named).ok()).or_else(|| spoken_for(caller));
+        let asked = Looked { viewer_id, ..Looked::at::<&str>("memories.list", []).asked() };
+        Unrecorded::or_nothing(self.memories_of(caller, named, after).await, asked)
+    }
+
+    async fn memories_of(
         &self,
         caller: &Caller,
         named: Option<&str>,

@@ -23,9 +23,10 @@ pub use memories::{Memories, Memory};
 pub use packs::{NewPack, PackMade, PackViewer};
 pub use permission::{AskedFact, OverHttp, PermissionQuestion, Permissions};
 
+use super::going::Going;
 use super::{Caller, Service, ServiceError};
-use crate::committer::{Committed, SpaceSubmission};
-use crate::domain::id::{Ids, SpaceId};
+use crate::committer::{Busy, Committed, SpaceSubmission};
+use crate::domain::id::{Ids, PrincipalId, SpaceId};
 use crate::domain::idempotency::Claim;
 use crate::domain::policy::StateLayerRules;
 use crate::domain::speaking::Voice;
@@ -37,6 +38,9 @@ use crate::state_layer::reading::{Reading, Utterance, read};
 use crate::state_layer::request::Refused;
 use crate::state_layer::space::Space;
 use crate::storage::SpaceWant;
+
+/// How often an operation waits for the erasure of its space, which somebody may erase again as soon as it is there.
+const ERASURES_WAITED_FOR: u8 = 3;
 
 /// A decision as it is stored, before it is redacted for the caller.
 type Unseen = Committed<Result<SpaceAnswer, Refused>>;
@@ -58,7 +62,11 @@ impl Service {
         if matches!(action, SpaceAction::Delete { .. } | SpaceAction::Erase) {
             self.is_free_to_go(caller, &space_id).await?;
         }
+        let erases = matches!(action, SpaceAction::Erase);
         let Committed { result, at, replayed } = self.decide_unseen(caller, space_id.clone(), action, claim).await?;
+        if erases && result.is_ok() {
+            self.finish_erasing(caller, &space_id).await?;
+        }
         let result = match result {
             Ok(answer) => Ok(self.echo(caller, &space_id, answer).await),
             Err(refused) => Err(refused),
@@ -73,14 +81,29 @@ impl Service {
         action: SpaceAction,
         claim: Option<Claim>,
     ) -> Result<Unseen, ServiceError> {
-        let speaks_for = match &caller.speaks_for.voice {
-            Voice::Principal(id) => Some(id.clone()),
-            Voice::Nobody | Voice::Anyone => None,
-        };
-        let writer = Writer { credential: caller.kind, principal_id: caller.principal_id.clone(), speaks_for };
-        let operation = SpaceOperation { space_id, writer, action };
+        let (principal_id, speaks_for) = (caller.principal_id.clone(), spoken_for(caller));
+        let writer = Writer { credential: caller.kind, principal_id, speaks_for };
+        let operation = SpaceOperation { space_id: space_id.clone(), writer, action };
         let submission = SpaceSubmission { tenant: caller.tenant.clone(), operation, claim };
+        for _ in 0..ERASURES_WAITED_FOR {
+            match self.committer.submit_space(submission.clone()).await {
+                // What was there has to be gone before there is something else of this name.
+                Err(Busy::Going) => self.finish_erasing(caller, &space_id).await?,
+                decided => return Ok(decided?),
+            }
+        }
         Ok(self.committer.submit_space(submission).await?)
+    }
+
+    /// Erases what is left of a space that is being erased.
+    async fn finish_erasing(&self, caller: &Caller, space_id: &SpaceId) -> Result<(), ServiceError> {
+        self.going(caller, space_id).finish().await
+    }
+
+    /// The erasure of a space.
+    pub(in crate::service) fn going<'a>(&'a self, caller: &'a Caller, space_id: &'a SpaceId) -> Going<'a> {
+        let policy = self.rules.now().rules(&caller.tenant.policy_scope()).policy.reference().clone();
+        Going { store: self.store.as_ref(), tenant: &caller.tenant, space_id, policy, entropy: &self.entropy }
     }
 
     /// Reads an utterance. Only the reading is stored, not the words.
@@ -116,7 +139,7 @@ impl Service {
         }
     }
 
-    /// The current rows of some spaces, or all rows. A space that does not exist has no entry.
+    /// The current rows of some spaces, or all rows. A space that does not exist, or is being erased, has no entry.
     pub(super) async fn load_spaces(&self, wants: &[SpaceWant]) -> Result<BTreeMap<SpaceId, Space>, ServiceError> {
         let mut spaces: BTreeMap<SpaceId, Space> = BTreeMap::new();
         for (space_id, row) in self.store.spaces(wants).await? {
@@ -127,8 +150,17 @@ impl Service {
                 space.whole = true;
             }
         }
-        spaces.retain(|_, space| space.record.is_some());
+        // One that is being erased is none: this is the only place that has to know.
+        spaces.retain(|_, space| space.record.as_ref().is_some_and(|record| !record.is_going()));
         Ok(spaces)
+    }
+}
+
+/// The one for whom a key speaks, if it is one.
+fn spoken_for(caller: &Caller) -> Option<PrincipalId> {
+    match &caller.speaks_for.voice {
+        Voice::Principal(id) => Some(id.clone()),
+        Voice::Nobody | Voice::Anyone => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::gate::{AtGate, Gate, Looker, Pass, Shown, asked, assembled, kept};
-use super::{Seen, sees_values, want};
+use super::{Seen, sees_values, spoken_for, want};
 use crate::domain::frame::CitedPack;
 use crate::domain::id::{FactUid, PackId, PrincipalId, SpaceId};
 use crate::domain::idempotency::Claim;
@@ -18,7 +18,7 @@ use crate::state_layer::ledger::Ledger;
 use crate::state_layer::operation::{SpaceAction, SpaceAnswer};
 use crate::state_layer::request::Answered;
 use crate::state_layer::space::{Signal, Space};
-use crate::storage::SpaceWant;
+use crate::storage::{SpaceRow, SpaceWant};
 
 /// The viewer of a pack, as the request names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,10 @@ impl Service {
         claim: Option<Claim>,
     ) -> Result<Unrecorded<PackMade>, ServiceError> {
         let space_id = new.space_id.clone();
-        let viewer = new.viewer.as_ref().and_then(|viewer| PrincipalId::new(viewer.user_id.clone()).ok());
+        let viewer = match &new.viewer {
+            Some(viewer) => PrincipalId::new(viewer.user_id.clone()).ok(),
+            None => spoken_for(caller),
+        };
         let pointers = new.include.iter().chain(&new.exclude).map(|pointer| pointer.0.clone());
         let named: Vec<String> =
             new.wider.iter().flatten().map(|wider| wider.as_str().to_owned()).chain(pointers).collect();
@@ -256,13 +259,20 @@ impl Service {
 
     /// What a command cites of a saved pack.
     pub async fn cited_pack(&self, caller: &Caller, id: &PackId) -> Result<Option<CitedPack>, ServiceError> {
-        let found = self.store.saved_pack(&caller.tenant.tenant_id, id).await?;
+        let found = match self.store.saved_pack(&caller.tenant.tenant_id, id).await? {
+            Some(saved) if self.goes(caller, &saved).await? => None,
+            found => found,
+        };
         Ok(found.map(|saved| CitedPack { pack_id: saved.pack_id, pack_hash: saved.pack.pack_hash }))
     }
 
     /// A saved pack, for a caller who may speak for its viewer, while that viewer may still see all of it.
     pub async fn saved_pack(&self, caller: &Caller, id: &PackId) -> Result<Unrecorded<Seen<SavedPack>>, ServiceError> {
-        let asked = Looked { pack_id: Some(id.clone()), ..Looked::at::<&str>("context_packs.get", []) };
+        let asked = Looked {
+            pack_id: Some(id.clone()),
+            viewer_id: spoken_for(caller),
+            ..Looked::at::<&str>("context_packs.get", [])
+        };
         let saved = match self.kept_pack(caller, id).await {
             Ok(saved) => saved,
             Err(error) => return Unrecorded::or_nothing(Err(error), asked),
@@ -284,6 +294,9 @@ impl Service {
         }
         let found = self.store.saved_pack(&caller.tenant.tenant_id, id).await?;
         let saved = found.ok_or(ServiceError::NotFound("context pack"))?;
+        if self.goes(caller, &saved).await? {
+            return Err(ServiceError::NotFound("context pack"));
+        }
         let nobodys = saved.viewer.user_id.is_empty();
         if !nobodys && !caller.speaks_for.may_name(&saved.viewer.user_id) {
             return Err(ServiceError::NotPermitted);
@@ -298,6 +311,21 @@ impl Service {
         kept(saved, &passed).ok_or(ServiceError::NotPermitted)
     }
 
+    /// Whether a pack goes with a space that is being erased: its own one, or one of which it shows something.
+    async fn goes(&self, caller: &Caller, saved: &SavedPack) -> Result<bool, ServiceError> {
+        let going = self.store.going_spaces(&caller.tenant.tenant_id).await?;
+        let going: Vec<&SpaceId> = going.iter().map(|record| &record.space_id).collect();
+        if going.is_empty() || going.contains(&&saved.space_id) {
+            return Ok(!going.is_empty());
+        }
+        let shown = saved.pack.facts_included.iter().map(FactUid::to_string);
+        let named: Vec<String> = shown.chain(saved.pack.omitted.iter().map(|omitted| omitted.id.clone())).collect();
+        let wants =
+            going.into_iter().map(|name| SpaceWant { live: false, named: named.clone(), ..want(caller, name, false) });
+        let rows = self.store.spaces(&wants.collect::<Vec<_>>()).await?;
+        Ok(rows.iter().any(|(_, row)| matches!(row, SpaceRow::Fact(_))))
+    }
+
     /// The spaces of a pack with those of its facts that they contain, and what its viewer may see of them now.
     async fn pass_anew(
         &self,
@@ -305,8 +333,8 @@ impl Service {
         viewer: Viewer,
         saved: &SavedPack,
     ) -> Result<Vec<(Pass, Space)>, ServiceError> {
-        let shown = || saved.pack.facts_included.iter().map(|uid| uid.as_str().to_owned());
         let names: Vec<&SpaceId> = std::iter::once(&saved.space_id).chain(saved.wider.iter().flatten()).collect();
+        let shown = || saved.pack.facts_included.iter().map(|uid| uid.as_str().to_owned());
         let wants: Vec<SpaceWant> = names
             .iter()
             .map(|name| SpaceWant {

@@ -33,6 +33,10 @@ pub(super) fn permitted(
     rules: &SpaceRules<'_>,
     space: Option<&SpaceRecord>,
 ) -> Result<(), SpaceRefusal> {
+    // Nothing is decided in what is being erased: whoever asks waits until it is gone.
+    if space.is_some_and(SpaceRecord::is_going) {
+        return Err(SpaceRefusal::SpaceNotFound);
+    }
     let spoken_for = writer.speaks_for.as_ref().map(PrincipalId::as_str);
     let forgets = matches!(action, SpaceAction::Delete { .. } | SpaceAction::Erase);
     if forgets && spoken_for.is_some_and(|id| space.is_some_and(|space| space.is_memory_of(id))) {

@@ -1,18 +1,20 @@
 //! The layers around the facts: description, identity, environment, working set, saved packs; and erasure.
 
+use std::collections::BTreeMap;
+
 use super::checking::{MAX_NAME_BYTES, name_problem};
 use super::room::{MAX_ITEMS_BYTES, MAX_SIGNALS_BYTES, bytes, full};
 use super::{Deciding, MAX_ITEMS, MAX_SIGNALS, MAX_WIDER};
 use crate::domain::canonical::canonical;
-use crate::domain::id::{FactUid, SpaceId};
+use crate::domain::id::{ErasureId, FactUid, SpaceId};
 use crate::domain::time::Timestamp;
 use crate::state_layer::assembly::{ContextPack, SavedPack};
 use crate::state_layer::authority::Viewer;
 use crate::state_layer::event::SpaceEvent;
-use crate::state_layer::fact::{MAX_FORMER, MAX_FORMER_BYTES, MAX_VALUE_BYTES};
+use crate::state_layer::fact::{Fact, MAX_FORMER, MAX_FORMER_BYTES, MAX_VALUE_BYTES};
 use crate::state_layer::operation::SpaceAnswer;
 use crate::state_layer::refusal::SpaceRefusal;
-use crate::state_layer::space::{Access, Identity, Partition, Signal, WorkingItem};
+use crate::state_layer::space::{Access, Identity, Partition, Signal, SpaceRecord, WorkingItem};
 
 fn entry_invalid(member: &str, problem: &str) -> SpaceRefusal {
     SpaceRefusal::EntryInvalid { member: member.to_owned(), problem: problem.to_owned() }
@@ -40,6 +42,21 @@ fn carried(value: &serde_json::Value) -> String {
     };
     text.truncate(text.floor_char_boundary(MAX_FORMER_BYTES));
     text
+}
+
+/// That a space is erased, at somebody's wish or with everything of a person.
+#[must_use]
+pub fn erased(
+    record: &SpaceRecord,
+    facts: &BTreeMap<FactUid, Fact>,
+    erasure_id: Option<ErasureId>,
+    now: Timestamp,
+) -> SpaceEvent {
+    SpaceEvent::SpaceErased {
+        space_id: record.space_id.clone(),
+        facts: u64::try_from(facts.values().filter(|fact| fact.is_valid()).count()).unwrap_or(u64::MAX),
+        going: Some(Box::new(SpaceRecord { erased_at: Some(now), erasure_id, updated_at: now, ..record.clone() })),
+    }
 }
 
 impl Deciding<'_, '_> {
@@ -234,11 +251,9 @@ impl Deciding<'_, '_> {
     }
 
     pub(super) fn erase(&mut self) -> Result<SpaceAnswer, SpaceRefusal> {
-        if self.space.record.is_none() {
-            return Err(SpaceRefusal::SpaceNotFound);
-        }
-        let facts = u64::try_from(self.space.facts.len()).unwrap_or(u64::MAX);
-        self.happen(SpaceEvent::SpaceErased { space_id: self.space_id.clone(), facts });
+        let Some(record) = &self.space.record else { return Err(SpaceRefusal::SpaceNotFound) };
+        let event = erased(record, &self.space.facts, None, self.now);
+        self.happen(event);
         Ok(SpaceAnswer::Done)
     }
 }

@@ -22,9 +22,10 @@ use crate::domain::time::Timestamp;
 use foreseeing::Foresight;
 
 pub use foreseeing::{Foreseen, foresee};
+pub use layers::erased;
 pub use room::{
     MAX_FORMERS_BYTES, MAX_ITEMS_BYTES, MAX_LINKS, MAX_SIGNALS_BYTES, MAX_VALID_FACTS, MAX_VALUES_BYTES,
-    MAX_WRITE_BYTES, MAX_WRITE_LINKS,
+    MAX_WRITE_BYTES, MAX_WRITE_CHANGES, MAX_WRITE_FACTS, MAX_WRITE_LINKS,
 };
 
 /// The most signals of one space.
@@ -156,6 +157,8 @@ impl Deciding<'_, '_> {
             revision: 1,
             created_at: self.now,
             updated_at: self.now,
+            erased_at: None,
+            erasure_id: None,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::state_layer::space::Space;
 /// The most facts of one space that stand.
 pub const MAX_VALID_FACTS: usize = 10_000;
 /// The most dependencies that facts of one space have which stand, those that the server found included.
-pub const MAX_LINKS: usize = 1_000;
+pub const MAX_LINKS: usize = 600;
 /// The most that the values of one space hold which stand, in bytes of text.
 pub const MAX_VALUES_BYTES: usize = 4 << 20;
 /// The most that its facts carry along of values before them.
@@ -21,8 +21,15 @@ pub const MAX_FORMERS_BYTES: usize = 4 << 20;
 pub const MAX_ITEMS_BYTES: usize = 1 << 20;
 /// The most that its signals hold, in bytes.
 pub const MAX_SIGNALS_BYTES: usize = 1 << 20;
+/// The most facts of one write.
+pub const MAX_WRITE_FACTS: usize = 150;
+/// The most that one write of several facts changes: each fact that is new or stands otherwise counts for one, and for one
+/// more with every [`DISAGREEMENTS`] that speak against it. A fact alone may change more.
+pub const MAX_WRITE_CHANGES: usize = 2 * MAX_WRITE_FACTS;
+/// As many facts that speak against one make its row twice as large.
+const DISAGREEMENTS: usize = 8;
 /// The most dependencies of all facts of one write.
-pub const MAX_WRITE_LINKS: usize = 1_000;
+pub const MAX_WRITE_LINKS: usize = MAX_LINKS;
 /// The most that all values of one write hold, in bytes of text.
 pub const MAX_WRITE_BYTES: usize = 512 << 10;
 
@@ -86,9 +93,21 @@ pub(super) fn full(what: &str) -> SpaceRefusal {
     SpaceRefusal::SpaceFull { what: what.to_owned() }
 }
 
+fn too_large(what: &str, limit: usize) -> SpaceRefusal {
+    SpaceRefusal::WriteTooLarge { what: what.to_owned(), limit }
+}
+
+/// Checks how much a write of several facts changes, by the facts as they stand after it.
+pub(super) fn changes<'a>(changed: impl Iterator<Item = &'a Fact>) -> Result<(), SpaceRefusal> {
+    let weight = changed.map(|fact| 1 + fact.contested.len() / DISAGREEMENTS).sum::<usize>();
+    if weight > MAX_WRITE_CHANGES { Err(too_large("changed facts", MAX_WRITE_CHANGES)) } else { Ok(()) }
+}
+
 /// Checks how much one write holds.
 pub(super) fn write(facts: &[NewFact]) -> Result<(), SpaceRefusal> {
-    let too_large = |what: &str, limit: usize| SpaceRefusal::WriteTooLarge { what: what.to_owned(), limit };
+    if facts.len() > MAX_WRITE_FACTS {
+        return Err(too_large("facts", MAX_WRITE_FACTS));
+    }
     if facts.iter().map(|fact| fact.depends_on.len()).sum::<usize>() > MAX_WRITE_LINKS {
         return Err(too_large("dependencies", MAX_WRITE_LINKS));
     }

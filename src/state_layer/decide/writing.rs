@@ -27,12 +27,12 @@ impl Deciding<'_, '_> {
 
     /// Writes facts, all or none.
     pub(super) fn write(&mut self, facts: &[NewFact], writer: &Writer) -> Result<SpaceAnswer, SpaceRefusal> {
+        room::write(facts)?;
         let partition = self.partition();
         for (index, fact) in facts.iter().enumerate() {
             checking::shape(index, fact, &partition)?;
             checking::maturity(index, fact, self.rules.writer.maturity)?;
         }
-        room::write(facts)?;
         let wider = self.rules.wider.iter();
         let elsewhere: BTreeMap<&SpaceId, (&SpaceRecord, Called<'_>)> =
             wider.map(|(record, facts)| (&record.space_id, (record, Called::of(facts.iter())))).collect();
@@ -98,6 +98,9 @@ impl Deciding<'_, '_> {
             if more > 0 && taken.saturating_add(more) > room.most() {
                 return Err(full(room.what()));
             }
+        }
+        if own.len() > 1 {
+            room::changes(changed.iter().map(|change| &change.after))?;
         }
         let mut effects = folding::effects(&changed, own);
         let events = folding::events(self.space_id, &changed, own, self.now);

@@ -6,7 +6,6 @@ use sqlx::postgres::PgRow;
 use super::PostgresStore;
 use super::columns::{Rows as _, columns};
 use super::session::{Query, Session};
-use super::spaces::ERASE as ERASE_SPACES;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{CommandId, StreamId, TenantId};
 use crate::evidence::entry::StreamHead;
@@ -112,19 +111,6 @@ const TOMBSTONES: &str = "-- postgres: disposal.tombstones
 const CLAIMS: &str = "-- postgres: disposal.claims
     DELETE FROM claims WHERE tenant_id = $1 AND claim_key = ANY ($2::bytea[])";
 
-const OF_SPACES: [(&str, &str); 2] = [
-    (
-        "claims",
-        "-- postgres: disposal.claims_of_spaces
-        DELETE FROM claims WHERE tenant_id = $1 AND space_id = ANY ($2::text[])",
-    ),
-    (
-        "space_records",
-        "-- postgres: disposal.spaces
-        DELETE FROM space_records WHERE tenant_id = $1 AND space_id = ANY ($2::text[])",
-    ),
-];
-
 const SPACE_RECORDS: &str = "-- postgres: disposal.space_records
     DELETE FROM space_records AS r USING unnest($2::text[], $3::text[], $4::text[]) AS w (space_id, kind, record_id)
         WHERE r.tenant_id = $1 AND r.space_id = w.space_id AND r.kind = w.kind AND r.record_id = w.record_id";
@@ -202,15 +188,6 @@ impl Erasing<'_> {
     }
 
     async fn spaces(&mut self, tenant: &str, disposal: &Disposal) -> Result<(), StorageError> {
-        let spaces: Vec<&str> = disposal.spaces.iter().map(crate::domain::id::SpaceId::as_str).collect();
-        let empty = spaces.is_empty();
-        // Packs of other spaces that contain facts of these. They are found by those facts, so they are deleted first.
-        let tenants: Vec<&str> = spaces.iter().map(|_| tenant).collect();
-        let packs = sqlx::query(ERASE_SPACES[0]).bind(tenants).bind(spaces.clone());
-        self.run("space_records", empty, packs).await?;
-        for (kind, sql) in OF_SPACES {
-            self.run(kind, empty, sqlx::query(sql).bind(tenant).bind(spaces.clone())).await?;
-        }
         let records = &disposal.space_records;
         let of: Vec<&str> = records.iter().map(|(space, ..)| space.as_str()).collect();
         let kinds: Vec<&str> = records.iter().map(|(_, kind, _)| kind.as_str()).collect();

@@ -65,41 +65,6 @@ const LOAD_NAMED: &str = r#"
     SELECT r.tenant_id, r.space_id, r.kind, r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
         JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'"#;
 
-pub(super) const ERASE: [&str; 4] = [
-    // Packs of other spaces that contain facts of this one.
-    concat!(
-        "-- postgres: spaces.erase_packs
-    DELETE FROM space_records AS p USING unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
-        WHERE p.tenant_id = w.tenant_id AND p.kind = 'pack' AND EXISTS (
-            SELECT 1 FROM (
-                SELECT jsonb_array_elements_text(",
-        jsonb!("p.body"),
-        " #> '{pack,facts_included}') AS uid
-                UNION ALL
-                SELECT jsonb_array_elements(",
-        jsonb!("p.body"),
-        " #> '{pack,omitted}') ->> 'id'
-            ) AS named
-            JOIN space_records AS f ON f.tenant_id = w.tenant_id AND f.space_id = w.space_id AND f.kind = 'fact'
-                AND f.record_id = named.uid)"
-    ),
-    concat!(
-        "-- postgres: spaces.erase_answers
-    UPDATE claims AS c
-        SET body = jsonb_set(",
-        jsonb!("c.body"),
-        ", '{result}', '{\"Err\":{\"space_code\":\"space_not_found\"}}')::text
-        FROM unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
-        WHERE c.tenant_id = w.tenant_id AND c.space_id = w.space_id"
-    ),
-    "-- postgres: spaces.erase
-    DELETE FROM space_records AS r USING unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
-        WHERE r.tenant_id = w.tenant_id AND r.space_id = w.space_id",
-    "-- postgres: spaces.erase_payloads
-    DELETE FROM log_payloads AS p USING unnest($1::text[], $2::text[]) AS w (tenant_id, space_id)
-        WHERE p.tenant_id = w.tenant_id AND p.space_id = w.space_id",
-];
-
 /// Deletes what else contains a deleted fact: log payloads, packs and stored answers.
 const FORGET: [&str; 3] = [
     "-- postgres: spaces.forget_facts
@@ -194,13 +159,6 @@ pub(super) fn row(row: &PgRow) -> Result<(TenantId, SpaceId, SpaceRow), StorageE
 
 /// Writes the changes of a batch in fact spaces; deletions come first.
 pub(super) async fn write(session: &mut Session, writes: &Writes) -> Result<(), StorageError> {
-    for sql in ERASE {
-        let mut erased = Places::default();
-        writes.erased_spaces.iter().for_each(|(tenant, space)| erased.add((tenant.as_str(), space.as_str())));
-        if !erased.is_empty() {
-            session.count(erased.bind(sqlx::query(sql))).await?;
-        }
-    }
     for sql in FORGET {
         let mut forgotten = Names::default();
         let names = writes.forgotten.iter();

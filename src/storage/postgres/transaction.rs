@@ -8,13 +8,15 @@ use super::database::query;
 use super::judge::Judge;
 use super::session::{Desk, Session, WAIT};
 use super::{clock, disposal, load, lock, spaces, write};
+use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
 use crate::evidence::entry::StreamHead;
+use crate::storage::going::withdrawing;
 use crate::storage::loading::searching_kin;
-use crate::storage::sql::{body, head};
+use crate::storage::sql::{Dialect, body, head};
 use crate::storage::subject::keeping;
 use crate::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
@@ -142,6 +144,16 @@ impl Transaction for PostgresTransaction {
         self.enter(Some(tenant_id)).await?;
         let query = sqlx::query(spaces::TOLD_OF).bind(tenant_id.as_str()).bind(ids);
         self.session.rows(query).await?.iter().map(spaces::place).collect()
+    }
+
+    async fn withdraw(
+        &mut self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        keys: &[Digest],
+    ) -> Result<u64, StorageError> {
+        self.enter(Some(tenant_id)).await?;
+        self.session.count(query(withdrawing(Dialect::Postgres, tenant_id, space_id, keys))).await
     }
 
     async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {

@@ -7,7 +7,6 @@ use sqlx::{SqliteConnection, SqliteExecutor};
 
 use super::SqliteStore;
 use super::rows::{Rows, unavailable};
-use super::spaces::ERASE as ERASE_SPACES;
 use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{CommandId, StreamId, TenantId};
@@ -106,19 +105,6 @@ const TOMBSTONES: &str = "-- sqlite: disposal.tombstones
 const CLAIMS: &str = "-- sqlite: disposal.claims
     DELETE FROM claims WHERE tenant_id = ?1 AND claim_key IN (SELECT unhex(value) FROM json_each(?2))";
 
-const OF_SPACES: [(&str, &str); 2] = [
-    (
-        "claims",
-        "-- sqlite: disposal.claims_of_spaces
-        DELETE FROM claims WHERE tenant_id = ?1 AND space_id IN (SELECT value FROM json_each(?2))",
-    ),
-    (
-        "space_records",
-        "-- sqlite: disposal.spaces
-        DELETE FROM space_records WHERE tenant_id = ?1 AND space_id IN (SELECT value FROM json_each(?2))",
-    ),
-];
-
 const SPACE_RECORDS: &str = "-- sqlite: disposal.space_records
     DELETE FROM space_records WHERE (tenant_id, space_id, kind, record_id) IN
         (SELECT ?1, value->>0, value->>1, value->>2 FROM json_each(?2))";
@@ -152,10 +138,6 @@ pub(super) async fn dispose(
     let tombstones = disposal.tombstones.iter().map(|(key, until)| (key, until.as_micros()));
     erasing.run("tombstones", TOMBSTONES, tombstones).await?;
     erasing.run("claims", CLAIMS, disposal.claims.iter()).await?;
-    erasing.packs_with(disposal).await?;
-    for (kind, sql) in OF_SPACES {
-        erasing.run(kind, sql, disposal.spaces.iter()).await?;
-    }
     let records = disposal.space_records.iter().map(|(space, kind, id)| (space, kind.as_str(), id));
     erasing.run("space_records", SPACE_RECORDS, records).await?;
     Ok(erasing.counts)
@@ -205,20 +187,6 @@ impl Erasing<'_> {
         }
         let query = sqlx::query(SPENT_NAMES).bind(self.tenant_id.as_str()).bind(spent.into_array());
         query.execute(&mut *self.connection).await.map_err(unavailable).map(drop)
-    }
-
-    /// Deletes packs of other spaces that contain facts of these. They are found by those facts, so they are deleted
-    /// first.
-    async fn packs_with(&mut self, disposal: &Disposal) -> Result<(), StorageError> {
-        let mut array = Rows::default();
-        disposal.spaces.iter().for_each(|space| array.add(&(self.tenant_id, space)));
-        if array.is_empty() {
-            return Ok(());
-        }
-        let query = sqlx::query(ERASE_SPACES[0]).bind(array.into_array());
-        let done = query.execute(&mut *self.connection).await.map_err(unavailable)?;
-        *self.counts.entry("space_records").or_default() += done.rows_affected();
-        Ok(())
     }
 }
 

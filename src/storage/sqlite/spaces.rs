@@ -58,26 +58,6 @@ const LOAD_NAMED: &str = "
     SELECT r.tenant_id, r.space_id, r.kind || ' ' || r.body FROM (SELECT DISTINCT tenant_id, space_id FROM names) AS n
         CROSS JOIN space_records AS r ON r.tenant_id = n.tenant_id AND r.space_id = n.space_id AND r.kind = 'space'";
 
-/// Deletes what else refers to a deleted space. The indexes of the log and of stored answers are partial: without a
-/// condition that the column is not null, the tenant's whole log would be scanned.
-pub(super) const ERASE: [&str; 4] = [
-    // Packs of other spaces that contain facts of this one.
-    "-- sqlite: spaces.erase_packs
-    DELETE FROM space_records WHERE kind = 'pack' AND tenant_id IN (SELECT value->>0 FROM json_each(?1))
-        AND EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN json_tree(space_records.body, '$.pack') AS named
-            CROSS JOIN space_records AS f ON f.tenant_id = w.value->>0 AND f.space_id = w.value->>1 AND f.kind = 'fact'
-            AND f.record_id = named.value
-            WHERE named.type = 'text' AND w.value->>0 = space_records.tenant_id)",
-    "-- sqlite: spaces.erase_answers
-    UPDATE claims SET body = json_set(body, '$.result', json('{\"Err\":{\"space_code\":\"space_not_found\"}}'))
-        WHERE (tenant_id, claim_key) IN (SELECT c.tenant_id, c.claim_key FROM json_each(?1) AS w
-            CROSS JOIN claims AS c ON c.tenant_id = w.value->>0 AND c.space_id = w.value->>1)",
-    "-- sqlite: spaces.erase
-    DELETE FROM space_records WHERE (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
-    "-- sqlite: spaces.erase_payloads
-    DELETE FROM log_payloads WHERE space_id IS NOT NULL AND (tenant_id, space_id) IN (SELECT value->>0, value->>1 FROM json_each(?1))",
-];
-
 /// Deletes what else contains a deleted fact: log payloads, packs and stored answers.
 const FORGET: [&str; 3] = [
     "-- sqlite: spaces.forget_facts
@@ -156,10 +136,6 @@ fn record(written: &str) -> Result<SpaceRow, StorageError> {
 
 /// Writes the changes of a batch in fact spaces; deletions come first.
 pub(super) async fn write(connection: &mut SqliteConnection, writes: &Writes) -> Result<(), StorageError> {
-    let erased = || writes.erased_spaces.iter();
-    for sql in ERASE {
-        change(connection, sql, erased()).await?;
-    }
     for sql in FORGET {
         change(connection, sql, writes.forgotten.iter()).await?;
     }

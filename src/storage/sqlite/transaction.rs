@@ -8,13 +8,15 @@ use sqlx::Sqlite;
 use super::database::{change, rows};
 use super::rows::unavailable;
 use super::{disposal, load, spaces, write};
+use crate::domain::canonical::Digest;
 use crate::domain::event::StreamKey;
 use crate::domain::id::{ArtifactId, ItemId, PrincipalId, SpaceId, StreamId, TenantId};
 use crate::domain::principal::{PersonKey, Principal};
 use crate::domain::time::{Clock, Timestamp};
 use crate::evidence::entry::StreamHead;
+use crate::storage::going::withdrawing;
 use crate::storage::loading::searching_kin;
-use crate::storage::sql::body;
+use crate::storage::sql::{Dialect, body};
 use crate::storage::subject::keeping;
 use crate::storage::{
     Counts, Disposal, HoldSet, Kept, Loaded, Locking, Row, SpaceRow, SpaceWant, StorageError, Tenant, Transaction,
@@ -94,6 +96,15 @@ impl Transaction for SqliteTransaction {
 
     async fn told_of(&mut self, tenant_id: &TenantId, ids: &[String]) -> Result<Vec<(StreamId, u64)>, StorageError> {
         spaces::told_of(&mut self.inner, tenant_id, ids).await
+    }
+
+    async fn withdraw(
+        &mut self,
+        tenant_id: &TenantId,
+        space_id: &SpaceId,
+        keys: &[Digest],
+    ) -> Result<u64, StorageError> {
+        change(&mut self.inner, withdrawing(Dialect::Sqlite, tenant_id, space_id, keys)).await
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {

@@ -18,6 +18,7 @@ use crate::http::respond::{Reply, unexpected};
 use crate::http::v1::parts::printable;
 use crate::service::Committed;
 use crate::service::spaces::SpaceShown;
+use crate::state_layer::decide::MAX_WRITE_FACTS;
 use crate::state_layer::fact::{Pointer, Source};
 use crate::state_layer::operation::{NewFact, SpaceAction};
 
@@ -34,8 +35,6 @@ const RESTORE: Endpoint =
 const DELETE: Endpoint =
     Endpoint::delete("/v1/fact-spaces/{fact_space}/facts/{fact_uid}", &[Scope::FactWrite]).for_agents();
 
-/// The most facts in a batch.
-const MANY: usize = 500;
 const REASON: usize = 1024;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -106,8 +105,9 @@ impl Wire for BatchWire {
 
 async fn batch(call: Call, PathId(id): PathId, body: Body<BatchWire>) -> Result<Reply, Problem> {
     let given = body.typed.facts;
-    if given.is_empty() || given.len() > MANY {
-        return Err(Problem::invalid("/facts", format!("must hold 1 to {MANY} facts")));
+    if given.is_empty() || given.len() > MAX_WRITE_FACTS {
+        let problem = format!("must hold 1 to {MAX_WRITE_FACTS} facts: write more in parts, in the same order");
+        return Err(Problem::invalid("/facts", problem));
     }
     let mut moments = Moments::of(&call);
     let facts = given.into_iter().enumerate();

@@ -28,6 +28,7 @@ mod leftovers;
 mod leg;
 mod lists;
 mod log;
+mod manners;
 mod memories;
 mod messages;
 mod mutating;

@@ -19,6 +19,7 @@ mod ledger;
 #[path = "../postgres/leg.rs"]
 mod leg;
 mod logs;
+mod manners;
 mod metrics;
 mod ops;
 mod policies;

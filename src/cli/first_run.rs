@@ -38,7 +38,7 @@ Or start with --show-keys to have the tenant `demo` with its keys printed here.
 /// Says where everything lies that a backup, a move or a removal is about.
 fn say_where(settings: &Settings, places: &Places) {
     let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
-    println!("\nA new database. What this server keeps:");
+    println!("\nWhat this server keeps, and where:");
     match settings.database() {
         DatabaseUrl::Sqlite(path) => println!("  data         {}", whole(path)),
         DatabaseUrl::Postgres(url) => println!("  data         {url}"),
@@ -51,8 +51,8 @@ fn say_where(settings: &Settings, places: &Places) {
     }
 }
 
-/// In a database that has no tenant yet: says where things lie, and creates the tenant `demo` with a key of each kind, unless
-/// it was not wanted. Where the server listens beyond this machine its output is read by others too, so keys are made there
+/// At the first start, says where things lie. In a database that has no tenant yet, creates the tenant `demo` with a key of
+/// each kind, unless it was not wanted. Where the server listens beyond this machine its output is read by others too, so keys are made there
 /// only when asked for.
 pub(super) async fn welcome(
     house: &House,
@@ -61,10 +61,13 @@ pub(super) async fn welcome(
     serve: &ServeSettings,
     places: &Places,
 ) -> Result<(), Failure> {
-    if !house.store.tenants().await?.is_empty() {
+    let no_tenant = house.store.tenants().await?.is_empty();
+    if no_tenant || places.new {
+        say_where(settings, places);
+    }
+    if !no_tenant {
         return Ok(());
     }
-    say_where(settings, places);
     if serve.no_demo_tenant {
         println!("{NO_TENANT}");
         return Ok(());

@@ -31,7 +31,7 @@ pub(super) async fn run(listen: SocketAddr, arguments: &HealthArguments) -> Resu
     let body: Value = response.json().await.unwrap_or_default();
     let storage = body["storage"].as_str().map(|storage| format!(", storage {storage}")).unwrap_or_default();
     if status != reqwest::StatusCode::OK {
-        return Err(Failure::new(format!("not ready: {} from {shown}{storage}", status.as_u16())));
+        return Err(Failure::new(format!("not ready: {}{storage}; asked {shown}", status.as_u16())));
     }
     println!("ready{storage}");
     Ok(ExitCode::SUCCESS)

@@ -20,6 +20,8 @@ pub(super) struct Places {
     pub(super) key: Option<PathBuf>,
     /// What was signed last; none if nothing remembers it.
     pub(super) guard: Option<PathBuf>,
+    /// Whether the key was made by this start, which is the first one then.
+    pub(super) new: bool,
 }
 
 /// Opens the log. A missing key is made; an unusable key or guard stops the start.
@@ -29,8 +31,8 @@ pub(super) fn open(
     store: Arc<dyn Store>,
 ) -> Result<(Transparency, Places), Failure> {
     let key = serve.signing_key.clone().or_else(|| beside(settings, "signing-key"));
+    let mut places = Places { new: key.as_ref().is_some_and(|key| !key.exists()), ..Places::default() };
     let signer = seeds(serve, key.as_deref())?.map(|seeds| Signer::new(serve.log_name.clone(), seeds));
-    let mut places = Places::default();
     let guard = if let Some(signer) = &signer {
         places.key = key.filter(|_| given_seed(serve).is_none());
         let (guard, folder) = guard(settings, serve, signer)?;

@@ -26,6 +26,7 @@ mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;
 mod publishing;
+mod readme;
 mod replay;
 mod server;
 mod sharing;

@@ -61,7 +61,7 @@ fn promised(comment: &str) -> Vec<(String, Value)> {
         let name = comment[..at].rsplit('"').next().unwrap();
         let value: String = match comment[at + 3..].strip_prefix('"') {
             Some(text) => format!("\"{}\"", text.split('"').next().unwrap()),
-            None => comment[at + 3..].chars().take_while(|c| c.is_ascii_alphanumeric()).collect(),
+            None => comment[at + 3..].chars().take_while(char::is_ascii_alphanumeric).collect(),
         };
         if let (false, Ok(value)) = (value.contains('…'), serde_json::from_str(&value)) {
             found.push((name.to_owned(), value));
@@ -124,14 +124,14 @@ async fn what_the_readme_shows_works_when_it_is_pasted() {
                 if name == "CONFIRMATION" {
                     // Two on one line.
                     let yes = copied(&answer, "cscp1.y.");
-                    known.push_str(&format!("export YES={yes}\n"));
+                    known.extend(["export YES=", &yes, "\n"]);
                     filled = copied(&answer, "cnf_");
                 } else if filled.contains('…') {
                     filled = copied(&answer, value.trim_end_matches('…'));
                 } else if filled.starts_with('$') {
                     filled = shell(&folder, &known, &format!("{line}\necho ${name}")).trim().to_owned();
                 }
-                known.push_str(&format!("export {name}={filled}\n"));
+                known.extend(["export ", name, "=", &filled, "\n"]);
             }
             Step::Paste(line) if line.starts_with("post()") => {
                 known.push_str(&line.replace("localhost:8080", server.base.trim_start_matches("http://")));

@@ -75,12 +75,18 @@ class Stage:
         self.bot = self.processes[-1]
 
     def kill_bot(self):
-        self.bot.send_signal(signal.SIGKILL)
-        self.bot.wait()
+        self.kill(self.bot)
+
+    def kill(self, process):
+        """With whatever it started: some copies of Node are a script that starts the real one."""
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
     def started(self, command, says, env):
         log = open(self.scratch / f"log-{len(self.processes)}.txt", "w+")
-        process = subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=HERE)
+        process = subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=HERE,
+                                   start_new_session=True)
         self.processes.append(process)
         deadline = time.monotonic() + STARTS_WITHIN
         while time.monotonic() < deadline and process.poll() is None:
@@ -91,8 +97,7 @@ class Stage:
 
     def close(self):
         for process in self.processes:
-            process.kill()
-            process.wait()
+            self.kill(process)
 
     def hand_back(self, phone):
         """What an operator's tool does: finds the blocked context, and gives it back to the bot."""

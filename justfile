@@ -35,6 +35,11 @@ contract:
 clients:
     .ci/clients
 
+# Play the example bots' script against the server (after `just clients`, which installs the compiler).
+bots:
+    cargo build --locked --bin cscp
+    .ci/bots
+
 # Compare with a hand-written transaction per message, both databases, sides in turns.
 bench *ARGS:
     cargo bench --locked --bench baseline -- {{ARGS}}

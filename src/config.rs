@@ -1,84 +1,18 @@
 //! Settings: what a person may choose when starting the program, with defaults that work unasked.
 
-use std::ffi::OsStr;
+mod database;
+
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
-use clap::builder::TypedValueParser;
-use clap::error::ErrorKind;
-use clap::{Arg, Args, Command, ValueEnum, value_parser};
+use clap::{Args, ValueEnum, value_parser};
 
 use crate::packs::PackSource;
-
-/// Where the data is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DatabaseUrl {
-    /// A SQLite file.
-    Sqlite(PathBuf),
-    /// A PostgreSQL database.
-    Postgres(PostgresUrl),
-}
-
-/// The address of a PostgreSQL database. It may hold a password, so it is never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct PostgresUrl(String);
-
-impl PostgresUrl {
-    /// The address itself.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for PostgresUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for PostgresUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the PostgreSQL database")
-    }
-}
-
-impl FromStr for DatabaseUrl {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            Some(("sqlite", path)) => Ok(Self::Sqlite(path.trim_start_matches("//").into())),
-            Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
-                Ok(Self::Postgres(PostgresUrl(text.to_owned())))
-            }
-            // The text may hold a password, so it is not repeated.
-            Some((_, rest)) if rest.starts_with("//") => {
-                Err("give a file name, or an address that begins with postgres://".to_owned())
-            }
-            _ if text.is_empty() => Err("give a file name".to_owned()),
-            _ => Ok(Self::Sqlite(text.into())),
-        }
-    }
-}
-
-/// Reads where the data is. What cannot be read is not repeated, as it would be otherwise: it may hold a password.
-#[derive(Clone)]
-struct Unrepeated;
-
-impl TypedValueParser for Unrepeated {
-    type Value = DatabaseUrl;
-
-    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<DatabaseUrl, clap::Error> {
-        let read = value.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(str::parse);
-        read.map_err(|what| {
-            let what = format!("the database (--database or CSCP_DATABASE) cannot be read: {what}\n");
-            clap::Error::raw(ErrorKind::ValueValidation, what).with_cmd(command)
-        })
-    }
-}
+use database::Unrepeated;
+pub use database::{DatabaseUrl, PostgresUrl};
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -89,16 +23,16 @@ pub enum LogFormat {
     Json,
 }
 
+/// Where the data is if nobody says so.
+static DEFAULT_DATABASE: LazyLock<DatabaseUrl> = LazyLock::new(|| DatabaseUrl::Sqlite("./data/cscp.db".into()));
+
 /// Settings that every command shares. Each can be given as an option or in the environment.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Settings of every command")]
 pub struct Settings {
-    /// Where the data is: a file name, or the address of a PostgreSQL database, postgres:…
-    #[arg(long, env = "CSCP_DATABASE", default_value = "./data/cscp.db", global = true, hide_env_values = true, value_parser = Unrepeated)]
-    pub database: DatabaseUrl,
-
-    /// How a PostgreSQL database is used
-    #[command(flatten)]
-    pub postgres: PostgresOptions,
+    /// Where the data is: a file name, or the address of a PostgreSQL database, postgres:… [default: ./data/cscp.db]
+    #[arg(long, env = "CSCP_DATABASE", global = true, hide_env_values = true, value_parser = Unrepeated)]
+    database: Option<DatabaseUrl>,
 
     /// A folder with policy packs; without it the packs that the program brings along are in force
     #[arg(long, env = "CSCP_POLICIES", global = true)]
@@ -111,9 +45,25 @@ pub struct Settings {
     /// What is logged, for instance info or cscp=debug; by default info for the server, errors for the rest
     #[arg(long, env = "CSCP_LOG", global = true)]
     pub log: Option<String>,
+
+    /// How a PostgreSQL database is used
+    #[command(flatten)]
+    pub postgres: PostgresOptions,
 }
 
 impl Settings {
+    /// Where the data is.
+    #[must_use]
+    pub fn database(&self) -> &DatabaseUrl {
+        self.database.as_ref().unwrap_or(&DEFAULT_DATABASE)
+    }
+
+    /// Whether somebody said where the data is.
+    #[must_use]
+    pub fn names_database(&self) -> bool {
+        self.database.is_some()
+    }
+
     /// Where policy packs come from.
     #[must_use]
     pub fn pack_source(&self) -> PackSource {
@@ -123,6 +73,7 @@ impl Settings {
 
 /// How a PostgreSQL database is used; of no effect on SQLite.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "If the database is a PostgreSQL")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct PostgresOptions {
     /// How many batches are written at once
@@ -156,9 +107,10 @@ pub struct PostgresOptions {
 
 /// Settings of the server.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct ServeSettings {
-    /// Where to listen; port 0 picks a free one and prints it
-    #[arg(long, env = "CSCP_LISTEN", default_value = "127.0.0.1:8080")]
+    /// Where to listen, such as 127.0.0.1:8080, localhost:8080 or :8080 (every address); port 0 picks a free one and prints it
+    #[arg(long, env = "CSCP_LISTEN", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     pub listen: SocketAddr,
 
     /// Where to offer /metrics, /healthz and /readyz apart from the API; `off` for nowhere [default: 127.0.0.1:9464]
@@ -215,9 +167,18 @@ pub struct ServeSettings {
     #[arg(long, env = "CSCP_LOG_NAME", default_value = "cscp", value_parser = log_name)]
     pub log_name: String,
 
+    /// Make the database file if it is missing. Without this only ./data/cscp.db is made, when no --database is given: a
+    /// mistyped name is an error
+    #[arg(long, env = "CSCP_CREATE_DATABASE")]
+    pub create_database: bool,
+
     /// Do not create the tenant `demo` and its first keys in a database without tenants
     #[arg(long, env = "CSCP_NO_DEMO_TENANT")]
     pub no_demo_tenant: bool,
+
+    /// Create that tenant and print its keys also where the server listens beyond this machine
+    #[arg(long, env = "CSCP_SHOW_KEYS")]
+    pub show_keys: bool,
 
     /// Let everybody call as fast as they like, whatever the policies say of rate limits: to measure
     #[arg(long, env = "CSCP_NO_RATE_LIMITS")]
@@ -282,6 +243,23 @@ fn log_name(text: &str) -> Result<String, String> {
     named.then(|| text.to_owned()).ok_or_else(|| "give up to 128 letters and digits without blanks and +".to_owned())
 }
 
+/// Reads where to listen: an address, a name of this machine, or a port alone, which means every address. A name may stand
+/// for several addresses; callers expect the one of IPv4 first.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let whole = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
+    if let Ok(address) = whole.parse() {
+        return Ok(address);
+    }
+    let advice = "give an address with a port, such as 127.0.0.1:8080, localhost:8080 or :8080";
+    let port = whole.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+    port.ok_or_else(|| advice.to_owned())?;
+    let found =
+        whole.to_socket_addrs().map_err(|error| format!("this name has no address here ({error}); {advice}"))?;
+    let found: Vec<SocketAddr> = found.collect();
+    let chosen = found.iter().find(|address| address.is_ipv4()).or_else(|| found.first());
+    chosen.copied().ok_or_else(|| format!("this name has no address here; {advice}"))
+}
+
 /// Where metrics and health are offered apart from the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpsListen {
@@ -298,7 +276,7 @@ impl FromStr for OpsListen {
         if text == "off" {
             return Ok(Self::Off);
         }
-        text.parse().map(Self::At).map_err(|_| "give an address with a port, such as 127.0.0.1:9464, or off".to_owned())
+        listen_address(text).map(Self::At).map_err(|error| format!("{error}, or off"))
     }
 }
 
@@ -307,18 +285,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_is_a_file_and_a_password_is_not_repeated() {
-        let file = |name: &str| Ok(DatabaseUrl::Sqlite(name.into()));
-        assert_eq!("./data/cscp.db".parse(), file("./data/cscp.db"));
-        assert_eq!("sqlite:x.db".parse(), file("x.db"));
-        assert_eq!("sqlite:///var/lib/x.db".parse(), file("/var/lib/x.db"));
-        let error = "mysql://user:secret@host/db".parse::<DatabaseUrl>().unwrap_err();
-        assert!(error.contains("postgres://") && !error.contains("secret"));
-        for url in ["postgres://user:secret@host/db", "postgresql:///db?host=secret"] {
-            let DatabaseUrl::Postgres(address) = url.parse().unwrap() else { panic!("{url} is no file") };
-            assert_eq!(address.expose(), url);
-            assert!(!format!("{address} {address:?}").contains("secret"));
+    fn a_port_alone_and_a_name_are_places_to_listen() {
+        let read = |text: &str| listen_address(text).map(|address| address.to_string());
+        assert_eq!(read(":8080").as_deref(), Ok("0.0.0.0:8080"));
+        assert_eq!(read("localhost:8080").as_deref(), Ok("127.0.0.1:8080"));
+        assert_eq!(read("[::1]:8080").as_deref(), Ok("[::1]:8080"));
+        for wrong in ["", "8080", "localhost", "localhost:", "localhost:http", "127.0.0.1:70000"] {
+            assert!(read(wrong).unwrap_err().contains("such as 127.0.0.1:8080"), "{wrong}");
         }
-        assert!("".parse::<DatabaseUrl>().is_err());
     }
 }

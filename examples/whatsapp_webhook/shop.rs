@@ -34,28 +34,41 @@ pub(crate) struct Shop {
 impl Shop {
     /// Does what a verdict on an inbound message calls for. Fails only when the delivery should be repeated.
     pub(crate) async fn act(&self, message: &Addressed, answer: &Answer) -> Result<(), Unavailable> {
-        if answer.verdict.next == "leave_to_operator" {
-            // A person writes here now; whatever it was, this program would only talk in between.
-            return Ok(());
-        }
-        let said = match answer.verdict.code.as_str() {
-            "not_an_answer" => match (order_to_cancel(&message.event), &answer.context) {
+        let reason = answer.verdict.reason.as_str();
+        // One arm for each `next`: docs/VERDICTS.md says what they mean.
+        let said = match answer.verdict.next.as_str() {
+            "route" => match (order_to_cancel(&message.event), &answer.context) {
                 (Some(order_id), Some(context)) => self.ask(message, &context.context_id, &order_id).await?,
                 _ => None,
             },
-            "confirmed" => self.execute(message, answer).await?,
+            "bind_command" => self.execute(message, answer).await?,
             // A yes was taken back before it was bound: all of it, or for now.
-            "declined" if answer.verdict.reason == "taken_back" => Some("Combinado, não vou fazer nada."),
-            "declined" if answer.verdict.reason == "postponed" => {
-                Some("Combinado, espero. Diga quando quiser continuar.")
+            "acknowledge_refusal" if reason == "taken_back" => Some("Combinado, não vou fazer nada."),
+            "acknowledge_refusal" => Some("Certo, não fiz nada."),
+            "acknowledge_wait" => Some("Combinado, espero. Diga quando quiser continuar."),
+            "ask_again" | "ask_what_is_meant" => {
+                Some("Não sei a qual pergunta isso responde. Toque num botão da pergunta.")
             }
-            "declined" => Some("Certo, não fiz nada."),
-            "ambiguous" => Some("Não sei a qual pergunta isso responde. Toque num botão da pergunta."),
-            "expired" => Some("Essa pergunta expirou. Envie o pedido outra vez."),
             // Replaced by another question, or void because the person behind the number may have changed.
-            "superseded" => Some("Essa pergunta já não vale. Responda à mais recente ou envie o pedido outra vez."),
-            "already_decided" => Some("Isso já foi decidido."),
-            _ => None,
+            "ask_anew" if answer.verdict.code == "superseded" => {
+                Some("Essa pergunta já não vale. Responda à mais recente ou envie o pedido outra vez.")
+            }
+            "ask_anew" => Some("Essa pergunta expirou. Envie o pedido outra vez."),
+            // A tap asks whether it arrived; words after the end are a courtesy.
+            "tell_decision" if message.event.button_id.is_some() => Some("Isso já foi decidido."),
+            // This shop asks for no approvals and offers no choices, and what it sends it has sent. Where a person has taken
+            // over (leave_to_operator) it would only talk in between.
+            "await_approvals"
+            | "ask_confirmation"
+            | "continue_with_selection"
+            | "tell_decision"
+            | "leave_to_operator"
+            | "send"
+            | "nothing" => None,
+            other => {
+                tracing::warn!(next = other, "this server asks for something that this program does not know");
+                None
+            }
         };
         match said {
             Some(text) => self.say(message, text).await,

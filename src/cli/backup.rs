@@ -20,14 +20,12 @@ pub(crate) struct BackupArguments {
 
 /// `cscp backup`. The file appears complete or not at all.
 pub(super) async fn run(settings: &Settings, arguments: &BackupArguments) -> Result<ExitCode, Failure> {
-    let DatabaseUrl::Sqlite(from) = &settings.database else {
+    let DatabaseUrl::Sqlite(from) = settings.database() else {
         let how = "it copies SQLite databases; PostgreSQL brings pg_dump and pg_basebackup: see docs/OPERATIONS.md";
         return Err(Failure::new(how));
     };
     let to = &arguments.file;
-    if !from.exists() {
-        return Err(Failure::new(format!("there is no database {}", from.display())));
-    }
+    open::there(settings)?;
     if to.exists() {
         return Err(Failure::new(format!("{} exists already; a backup replaces nothing", to.display())));
     }

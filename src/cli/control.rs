@@ -156,7 +156,7 @@ pub(super) fn mint(
 
 /// `cscp tenant …`.
 pub(super) async fn tenant(settings: &Settings, command: TenantCommand) -> Result<ExitCode, Failure> {
-    let store = open::store(settings).await?;
+    let store = open::existing(settings).await?;
     match command {
         TenantCommand::Create { tenant, environment, policy } => {
             if let Some(pack) = &policy {
@@ -246,7 +246,7 @@ async fn known_tenant(store: &dyn Store, tenant: &str) -> Result<TenantId, Failu
 
 /// `cscp key …`.
 pub(super) async fn key(settings: &Settings, command: KeyCommand) -> Result<ExitCode, Failure> {
-    let store = open::store(settings).await?;
+    let store = open::existing(settings).await?;
     match command {
         KeyCommand::Create { tenant, kind, scopes, principal, speaking, label, json } => {
             let tenant_id = known_tenant(store.as_ref(), &tenant).await?;

@@ -1,11 +1,15 @@
-//! The first run: a demo tenant, keys that are shown once, and commands to paste.
+//! The first run: where things lie, a demo tenant, keys that are shown once, and commands to paste.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::Failure;
 use super::control::{mint, new_tenant};
+use super::health::reachable;
+use super::log::Places;
 use super::open::House;
+use crate::config::{DatabaseUrl, ServeSettings, Settings};
 use crate::domain::id::{PrincipalId, RoleName, TenantId};
 use crate::domain::operation::{CredentialKind, Operation, PutPrincipal};
 use crate::domain::principal::PrincipalKind;
@@ -15,11 +19,67 @@ use crate::storage::{StorageError, Tenant};
 
 const TENANT: &str = "demo";
 
-/// Creates the tenant `demo` with a key of each kind, if the database has no tenant yet.
-pub(super) async fn welcome(house: &House, address: SocketAddr) -> Result<(), Failure> {
-    if !house.store.tenants().await?.is_empty() {
+/// What to do next, in a database without tenants.
+const NO_TENANT: &str = "
+There is no tenant yet. Make one and a key for it, with the same --database:
+  cscp tenant create shop
+  cscp key create --tenant shop --kind handler
+";
+
+/// The same where a tenant and its keys would have been made on a server that is reached from this machine only.
+const NO_TENANT_BEYOND: &str = "
+This server listens beyond this machine, so no tenant `demo` was created and no keys are shown here. Make your own, with the
+same --database:
+  cscp tenant create shop
+  cscp key create --tenant shop --kind handler
+Or start with --show-keys to have the tenant `demo` with its keys printed here.
+";
+
+/// Says where everything lies that a backup, a move or a removal is about.
+fn say_where(settings: &Settings, places: &Places) {
+    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
+    println!("\nWhat this server keeps, and where:");
+    match settings.database() {
+        DatabaseUrl::Sqlite(path) => println!("  data         {}", whole(path)),
+        DatabaseUrl::Postgres(url) => println!("  data         {url}"),
+    }
+    if let Some(key) = &places.key {
+        println!("  signing key  {}  (signs the evidence log: keep a copy that only you can read)", whole(key));
+    }
+    if let Some(guard) = &places.guard {
+        println!("  guard        {}  (what was signed last: never restore it from a backup)", whole(guard));
+    }
+}
+
+/// At the first start, says where things lie. In a database that has no tenant yet, creates the tenant `demo` with a key of
+/// each kind, unless it was not wanted. Where the server listens beyond this machine its output is read by others too, so keys are made there
+/// only when asked for.
+pub(super) async fn welcome(
+    house: &House,
+    address: SocketAddr,
+    settings: &Settings,
+    serve: &ServeSettings,
+    places: &Places,
+) -> Result<(), Failure> {
+    let no_tenant = house.store.tenants().await?.is_empty();
+    if no_tenant || places.new {
+        say_where(settings, places);
+    }
+    if !no_tenant {
         return Ok(());
     }
+    if serve.no_demo_tenant {
+        println!("{NO_TENANT}");
+        return Ok(());
+    }
+    if !address.ip().is_loopback() && !serve.show_keys {
+        println!("{NO_TENANT_BEYOND}");
+        return Ok(());
+    }
+    demo_tenant(house, reachable(address)).await
+}
+
+async fn demo_tenant(house: &House, address: SocketAddr) -> Result<(), Failure> {
     let tenant_id = TenantId::new(TENANT).map_err(Failure::new)?;
     let tenant = Arc::new(new_tenant(tenant_id.clone(), "development".to_owned(), None));
     match house.store.create_tenant(&tenant).await {
@@ -76,7 +136,7 @@ fn text(address: SocketAddr, handler: &str, operator: &str, auditor: &str) -> St
         [CredentialKind::Handler, CredentialKind::Operator, CredentialKind::Auditor].map(scopes);
     format!(
         r#"
-A new database. The tenant "{TENANT}" was created for you to try things with.
+The tenant "{TENANT}" was created for you to try things with.
 Its keys are shown now and never again:
 
   handler   {handler}

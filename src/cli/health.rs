@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 
-use super::Failure;
+use super::{Failure, why};
 
 /// The time limit of the answer: shorter than that of container health checks.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
@@ -24,14 +24,14 @@ pub(super) async fn run(listen: SocketAddr, arguments: &HealthArguments) -> Resu
     let url = arguments.url.clone().unwrap_or_else(|| format!("http://{}", reachable(listen)));
     let url = readiness(&url);
     let client = reqwest::Client::builder().no_proxy().timeout(ANSWERS_WITHIN).build().map_err(Failure::new)?;
-    // The URL may contain a password.
-    let failed = |error: reqwest::Error| Failure::new(format!("no answer: {}", error.without_url()));
+    let shown = why::shown(&url);
+    let failed = |error| Failure::new(format!("no answer from {shown}: {}", why::of_request(error)));
     let response = client.get(url).send().await.map_err(failed)?;
     let status = response.status();
     let body: Value = response.json().await.unwrap_or_default();
     let storage = body["storage"].as_str().map(|storage| format!(", storage {storage}")).unwrap_or_default();
     if status != reqwest::StatusCode::OK {
-        return Err(Failure::new(format!("not ready: {}{storage}", status.as_u16())));
+        return Err(Failure::new(format!("not ready: {}{storage}; asked {shown}", status.as_u16())));
     }
     println!("ready{storage}");
     Ok(ExitCode::SUCCESS)
@@ -45,7 +45,7 @@ fn readiness(url: &str) -> String {
 }
 
 /// A reachable address of a server that listens on all addresses.
-fn reachable(listen: SocketAddr) -> SocketAddr {
+pub(super) fn reachable(listen: SocketAddr) -> SocketAddr {
     let here = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

@@ -17,6 +17,7 @@ mod serve;
 mod sole;
 mod speaking;
 mod verify;
+mod why;
 
 use std::process::ExitCode;
 
@@ -28,10 +29,11 @@ use crate::config::{ServeSettings, Settings};
 #[derive(Debug, Parser)]
 #[command(name = "cscp", version, about, args_conflicts_with_subcommands = false)]
 pub struct Cli {
-    #[command(flatten)]
-    settings: Settings,
+    // First, because a heading goes on until the next one.
     #[command(flatten)]
     serve: ServeSettings,
+    #[command(flatten)]
+    settings: Settings,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -80,6 +82,12 @@ impl From<crate::storage::StorageError> for Failure {
     fn from(error: crate::storage::StorageError) -> Self {
         Self::new(error)
     }
+}
+
+/// A number of things, in words: "1 case", "2 cases".
+fn counted(number: impl TryInto<u64>, thing: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Runs the command; errors go to standard error.

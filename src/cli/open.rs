@@ -7,10 +7,10 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use tokio::task::JoinHandle;
 
-use super::Failure;
 use super::sole::Sole;
+use super::{Failure, why};
 use crate::committer::{Committer, Limits, RulesInForce};
-use crate::config::{DatabaseUrl, PostgresUrl, Settings, state_folder};
+use crate::config::{DatabaseUrl, PostgresUrl, ServeSettings, Settings, state_folder};
 use crate::domain::policy::PolicyError;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Clock;
@@ -19,35 +19,52 @@ use crate::service::{PolicyFailure, PolicyWatch, Service};
 use crate::storage::FileTimelines;
 use crate::storage::postgres::{PostgresSettings, PostgresStore};
 use crate::storage::sqlite::SqliteStore;
-use crate::storage::{Store, Timelines};
+use crate::storage::{StorageError, Store, Timelines};
 use crate::system::{SystemClock, SystemEntropy};
 
-/// Opens the database. A missing database file is created with its folder.
-pub(super) async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
-    store_remembered_in(settings, None).await
-}
-
-/// The same for a server, with the folder of the state that must not be restored with the database.
+/// Opens the database of a server, with the folder of the state that must not be restored with the database. A missing
+/// database file is created with its folder: see [`expect_database`].
 pub(super) async fn store_remembered_in(settings: &Settings, memory: Option<&Path>) -> Result<Arc<dyn Store>, Failure> {
-    match &settings.database {
+    match settings.database() {
         DatabaseUrl::Sqlite(path) => file(path).await,
         DatabaseUrl::Postgres(url) => {
             let mut chosen = postgres(url, settings);
             chosen.timelines = timelines(memory);
-            let opened = PostgresStore::open(chosen).await;
-            Ok(Arc::new(opened.map_err(|error| Failure::new(format!("{url} cannot be opened: {error}")))?))
+            match PostgresStore::open(chosen).await {
+                Ok(store) => Ok(Arc::new(store)),
+                Err(error) => Err(unopened(url, &error).await),
+            }
         }
     }
 }
 
-/// Opens an existing database: commands that only read create none.
+/// Opens an existing database. Only `cscp migrate` and the server make one: with every other command a missing file is a
+/// mistyped name.
 pub(super) async fn existing(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
-    if let DatabaseUrl::Sqlite(path) = &settings.database
-        && !path.exists()
-    {
-        return Err(Failure::new(format!("there is no database {}", path.display())));
+    there(settings)?;
+    store_remembered_in(settings, None).await
+}
+
+/// Refuses a server on a file that was named and is missing: it would serve an empty database, and nobody would see why.
+pub(super) fn expect_database(settings: &Settings, serve: &ServeSettings) -> Result<(), Failure> {
+    if serve.create_database || !settings.names_database() { Ok(()) } else { there(settings) }
+}
+
+/// Refuses where the database file is missing, and says how to make one.
+pub(super) fn there(settings: &Settings) -> Result<(), Failure> {
+    let DatabaseUrl::Sqlite(path) = settings.database() else { return Ok(()) };
+    match path.try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::new(format!(
+            "there is no database {0}; if the name is right, make it: cscp migrate --database {0}",
+            path.display()
+        ))),
+        Err(error) => Err(Failure::new(format!("{} cannot be looked at: {error}", path.display()))),
     }
-    store(settings).await
+}
+
+async fn unopened(url: &PostgresUrl, error: &StorageError) -> Failure {
+    Failure::new(format!("{url} cannot be opened: {}", why::of_hosts(url, error).await))
 }
 
 fn postgres(url: &PostgresUrl, settings: &Settings) -> PostgresSettings {
@@ -76,7 +93,7 @@ fn timelines(memory: Option<&Path>) -> Option<Arc<dyn Timelines>> {
 
 /// The lock of the only server on a database file. The folder is created if it is missing.
 pub(super) fn sole(settings: &Settings) -> Result<Sole, Failure> {
-    if let DatabaseUrl::Sqlite(path) = &settings.database {
+    if let DatabaseUrl::Sqlite(path) = settings.database() {
         make_folder(path)?;
         keep_private(path)?;
     }
@@ -93,7 +110,8 @@ async fn file(path: &Path) -> Result<Arc<dyn Store>, Failure> {
     make_folder(path)?;
     keep_private(path)?;
     let opened = SqliteStore::open(path, Arc::new(SystemClock)).await;
-    let store = opened.map_err(|error| Failure::new(format!("{} cannot be opened: {error}", path.display())))?;
+    let failed = |error| Failure::new(format!("{} cannot be opened: {}", path.display(), why::of_file(path, &error)));
+    let store = opened.map_err(failed)?;
     Ok(Arc::new(store))
 }
 
@@ -196,7 +214,7 @@ enum Switch {
 
 /// `cscp migrate`. Migrates the schema even if servers are configured not to.
 pub(super) async fn migrate(settings: &Settings, arguments: &MigrateArguments) -> Result<ExitCode, Failure> {
-    match (&settings.database, arguments.row_security) {
+    match (settings.database(), arguments.row_security) {
         (DatabaseUrl::Sqlite(path), None) => file(path).await?.close().await,
         (DatabaseUrl::Sqlite(_), Some(_)) => {
             return Err(Failure::new("a SQLite database has no row security; it is for PostgreSQL"));
@@ -204,7 +222,9 @@ pub(super) async fn migrate(settings: &Settings, arguments: &MigrateArguments) -
         (DatabaseUrl::Postgres(url), switch) => {
             let mut chosen = postgres(url, settings);
             chosen.migrate = true;
-            PostgresStore::bring_up_to_date(&chosen).await?;
+            if let Err(error) = PostgresStore::bring_up_to_date(&chosen).await {
+                return Err(unopened(url, &error).await);
+            }
             if let Some(switch) = switch {
                 PostgresStore::set_row_security(&chosen, switch == Switch::On).await?;
             }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use super::{Failure, open};
+use super::{Failure, counted, open};
 use crate::config::Settings;
 use crate::domain::id::TenantId;
 use crate::domain::policy::{PolicyError, PolicyRef};
@@ -66,7 +66,7 @@ pub(super) async fn run(settings: &Settings, command: PolicyCommand) -> Result<E
         let source = folder.clone().map_or_else(|| settings.pack_source(), PackSource::Folder);
         return check(&source, cases);
     }
-    let store = open::store(settings).await?;
+    let store = open::existing(settings).await?;
     match command {
         PolicyCommand::Check { .. } => {}
         PolicyCommand::Publish { folder, note } => {
@@ -92,7 +92,7 @@ fn check(source: &PackSource, cases: &[PathBuf]) -> Result<ExitCode, Failure> {
     let rules = files.load().map_err(|errors| complaints(&errors))?;
     for pack in rules.book().packs() {
         let hash = rules.book().pack(&pack.pack_id).map_or("", |loaded| loaded.reference().hash.as_str());
-        println!("{} {}\t{} commands\t{hash}", pack.pack_id, pack.version, pack.commands.len());
+        println!("{} {}\t{}\t{hash}", pack.pack_id, pack.version, counted(pack.commands.len(), "command"));
     }
     let mut reports = files.run_cases(rules.book()).map_err(|errors| complaints(&errors))?;
     for path in cases {
@@ -106,7 +106,7 @@ fn check(source: &PackSource, cases: &[PathBuf]) -> Result<ExitCode, Failure> {
         println!("{name}: {} passed, {} failed", report.passed, report.failures.len());
         failed += report.failures.len();
     }
-    if failed == 0 { Ok(ExitCode::SUCCESS) } else { Err(Failure::new(format!("{failed} cases failed"))) }
+    if failed == 0 { Ok(ExitCode::SUCCESS) } else { Err(Failure::new(format!("{} failed", counted(failed, "case")))) }
 }
 
 fn run_file(path: &Path, rules: &Rulebook) -> Result<(String, CaseReport), Failure> {
@@ -120,7 +120,7 @@ fn complaints(errors: &[PolicyError]) -> Failure {
     for error in errors {
         println!("{error}");
     }
-    Failure::new(format!("{} complaints; nothing was loaded", errors.len()))
+    Failure::new(format!("{}; nothing was loaded", counted(errors.len(), "complaint")))
 }
 
 fn short(note: Option<String>) -> Result<Option<String>, Failure> {
@@ -132,13 +132,13 @@ fn refused(error: PublishError) -> Failure {
     match error {
         PublishError::Broken(errors) => {
             complaints(&errors);
-            Failure::new(format!("{} complaints; nothing was published", errors.len()))
+            Failure::new(format!("{}; nothing was published", counted(errors.len(), "complaint")))
         }
         PublishError::Cases(failures) => {
             for failure in &failures {
                 println!("{failure}");
             }
-            Failure::new(format!("{} cases failed; nothing was published", failures.len()))
+            Failure::new(format!("{} failed; nothing was published", counted(failures.len(), "case")))
         }
         error => Failure::new(error),
     }
@@ -147,7 +147,7 @@ fn refused(error: PublishError) -> Failure {
 fn say(published: &Published) {
     published.packs.iter().for_each(print_pack);
     if published.passed > 0 {
-        println!("{} cases passed", published.passed);
+        println!("{} passed", counted(published.passed, "case"));
     }
     if published.new {
         println!("This is version {}. Servers without --policies live by it within seconds.", published.version);

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{Failure, open};
-use crate::config::{DatabaseUrl, Settings};
+use crate::config::Settings;
 use crate::domain::id::TenantId;
 use crate::service::retention::{Disposed, Mode, Retention, Round};
 use crate::storage::{StorageError, Store, Tenant};
@@ -39,13 +39,8 @@ pub(crate) struct PurgeArguments {
 
 /// `cscp purge`. It can be stopped at any time: an unfinished batch is rolled back.
 pub(super) async fn run(settings: &Settings, arguments: &PurgeArguments) -> Result<ExitCode, Failure> {
-    if let DatabaseUrl::Sqlite(path) = &settings.database
-        && !path.exists()
-    {
-        return Err(Failure::new(format!("there is no database {}", path.display())));
-    }
     let folder = open::folder(settings)?;
-    let store = open::store(settings).await?;
+    let store = open::existing(settings).await?;
     let (_, rules) = match folder {
         Some(folder) => folder,
         None => open::published(&store).await?,
@@ -111,7 +106,7 @@ async fn go_through(
         if told.elapsed() >= PROGRESS {
             told = Instant::now();
             let records: u64 = rounds.iter().flat_map(|round| round.disposed().records.values()).sum();
-            eprintln!("{records} records so far");
+            eprintln!("{} so far", super::counted(records, "record"));
         }
         pace.tick().await;
     }

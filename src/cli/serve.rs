@@ -24,6 +24,7 @@ const WATCH: Duration = Duration::from_secs(1);
 /// Runs until SIGINT or SIGTERM, then finishes what was accepted.
 pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<ExitCode, Failure> {
     let folder = open::folder(settings)?;
+    open::expect_database(settings, serve)?;
     let sole = open::sole(settings)?;
     let store = open::store_remembered_in(settings, serve.log_guard.as_deref()).await?;
     let listener = bind(serve.listen).await?;
@@ -36,14 +37,12 @@ pub(super) async fn serve(settings: &Settings, serve: &ServeSettings) -> Result<
         }
         None => open::published(&store).await?,
     };
-    let log = Arc::new(log::open(settings, serve, Arc::clone(&store))?);
+    let (log, places) = log::open(settings, serve, Arc::clone(&store))?;
     sole::warn_of_database(settings);
     log::compare(&log).await?;
-    let mut house = open::house(store, rules);
+    let (log, mut house) = (Arc::new(log), open::house(store, rules));
     house.service = house.service.with_policies(policies.status()).with_log(Arc::clone(&log));
-    if !serve.no_demo_tenant {
-        first_run::welcome(&house, address).await?;
-    }
+    first_run::welcome(&house, address, settings, serve, &places).await?;
     let (stop, stopped) = watch::channel(false);
     let committer = house.committer.clone();
     let asked = asked_to_stop().map_err(Failure::new)?;

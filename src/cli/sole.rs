@@ -16,7 +16,7 @@ pub(super) struct Sole {
 impl Sole {
     /// Takes the lock of a database file; on PostgreSQL any number of servers may share a database.
     pub(super) fn server(settings: &Settings) -> Result<Self, Failure> {
-        let DatabaseUrl::Sqlite(path) = &settings.database else { return Ok(Self { _held: None }) };
+        let DatabaseUrl::Sqlite(path) = settings.database() else { return Ok(Self { _held: None }) };
         if has_other_names(path) {
             return Err(Failure::new(format!(
                 "{} has more than one name (a hard link): SQLite keeps its log under the name that it is opened by, and two \
@@ -62,7 +62,7 @@ fn has_other_names(_path: &Path) -> bool {
 
 /// Warns if others than its owner can read or change the database file: it contains personal data and keys.
 pub(super) fn warn_of_database(settings: &Settings) {
-    if let DatabaseUrl::Sqlite(path) = &settings.database {
+    if let DatabaseUrl::Sqlite(path) = settings.database() {
         warn_of(path, "the database file", "chmod 600");
     }
 }

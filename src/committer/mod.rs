@@ -32,7 +32,7 @@ use crate::domain::id::Entropy;
 use crate::domain::idempotency::Claim;
 use crate::domain::operation::Operation;
 use crate::domain::time::Clock;
-use crate::state_layer::operation::{SpaceAnswer, SpaceOperation};
+use crate::state_layer::operation::{SpaceAction, SpaceAnswer, SpaceOperation};
 use crate::state_layer::request::Request;
 use crate::state_layer::request::{Answered, Refused};
 use crate::storage::{StorageError, Store, Tenant};

@@ -3,9 +3,10 @@
 use std::pin::Pin;
 
 use axum::body::HttpBody as _;
-use axum::extract::{FromRequest, Request};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderMap, StatusCode};
+use axum::extract::{FromRequest, MatchedPath, Request};
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -14,6 +15,7 @@ use super::App;
 use super::bodies::{FREE, NoPlace, Place};
 use super::extract::Trail;
 use super::problem::{FieldError, Problem, RETRY_SECONDS, is_plain_name};
+use super::required::{Named, together};
 use crate::domain::canonical::{JsonError, Step, parse};
 
 /// The size limit of a body.
@@ -46,6 +48,9 @@ impl<T: Wire> FromRequest<App> for Body<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
+        if is_packed(&parts.headers) {
+            return Err(packed());
+        }
         let limit = match T::SIZE {
             Size::Ordinary => app.config.body_bytes,
             Size::Batch => app.config.batch_bytes,
@@ -65,15 +70,23 @@ impl<T: Wire> FromRequest<App> for Body<T> {
             return Err(wrong_type::<T>());
         }
         // A panic would be a bug in reading; it costs this request its answer.
-        let read = app.desks.read(bytes, |bytes| read(bytes)).await;
+        let named = named(&parts);
+        let read = app.desks.read(bytes, move |bytes| read(bytes, &named)).await;
         let (typed, value) = read.unwrap_or_else(|| Err(Problem::from(crate::service::ServiceError::Internal)))?;
         Ok(Self { typed, value, _place: place })
     }
 }
 
-fn read<T: Wire>(bytes: &[u8]) -> Result<(T, Value), Problem> {
+/// The contract's name for the body of a request.
+fn named(parts: &Parts) -> Named {
+    let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    Named::Operation { method: parts.method.to_string(), path: path.to_owned() }
+}
+
+fn read<T: Wire>(bytes: &[u8], named: &Named) -> Result<(T, Value), Problem> {
     let value = parse(bytes).map_err(|error| unreadable(&error))?;
-    Ok((typed(value.clone(), "")?, value))
+    let typed = typed(value.clone(), "").map_err(|problem| together(problem, named, &value, ""))?;
+    Ok((typed, value))
 }
 
 fn wrong_type<T: Wire>() -> Problem {
@@ -83,6 +96,18 @@ fn wrong_type<T: Wire>() -> Problem {
         "unsupported_media_type",
         format!("send the body as application/json{also}"),
     )
+}
+
+/// Whether the body is still packed: what this server can unpack has lost the header by now.
+fn is_packed(headers: &HeaderMap) -> bool {
+    let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    headers.get_all(CONTENT_ENCODING).iter().any(|value| !plain(value))
+}
+
+fn packed() -> Problem {
+    let detail =
+        "the header Content-Encoding names an encoding that is not taken here; send the body plain, or as gzip";
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail).header(ACCEPT_ENCODING, "gzip")
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<usize> {
@@ -126,8 +151,11 @@ fn no_place(why: NoPlace) -> Problem {
 
 /// Reads the whole body, with its reserved memory.
 async fn collect(mut body: axum::body::Body, limit: usize, mut place: Place) -> Result<(Vec<u8>, Place), Problem> {
-    let broke_off =
-        || Problem::new(StatusCode::BAD_REQUEST, "body_incomplete", "the body ended early; send the request again");
+    let broke_off = || {
+        let detail =
+            "the body ended early, or is not in the encoding that Content-Encoding names; send the request again";
+        Problem::new(StatusCode::BAD_REQUEST, "body_incomplete", detail)
+    };
     let mut bytes = Vec::new();
     let mut room = FREE;
     while let Some(frame) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {

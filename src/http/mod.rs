@@ -15,6 +15,7 @@ mod observe;
 mod paging;
 mod problem;
 mod rates;
+mod required;
 mod respond;
 mod socket;
 mod unread;
@@ -31,6 +32,7 @@ use std::time::Duration;
 
 use axum::middleware::from_fn_with_state;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::decompression::RequestDecompressionLayer;
 
 use crate::service::Service;
 use bodies::{Bodies, Desks};
@@ -96,6 +98,8 @@ fn over(service: Service, config: HttpConfig, routes: Vec<endpoint::Route>) -> a
     endpoint::routed(routes)
         .fallback(observe::no_route)
         .method_not_allowed_fallback(observe::no_method)
+        // Bodies are counted and read as they were before they were packed. What cannot be unpacked is refused there.
+        .layer(RequestDecompressionLayer::new().pass_through_unaccepted(true))
         .layer(CatchPanicLayer::custom(observe::panicked))
         .layer(from_fn_with_state(app.clone(), observe::boundary))
         .with_state(app)

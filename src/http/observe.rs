@@ -49,10 +49,11 @@ pub(crate) async fn boundary(State(app): State<App>, mut request: Request, next:
         http.method = method,
         http.route = route,
         http.status = status,
-        ms = seconds * 1_000.0,
+        // Whole microseconds: more digits are noise.
+        ms = (seconds * 1_000_000.0).round() / 1_000.0,
         request_id,
         trace_id = trace,
-        code,
+        code = (!code.is_empty()).then_some(code),
         tenant,
         key,
         "request"

@@ -34,6 +34,13 @@ pub(crate) struct FieldError {
     pub(crate) problem: String,
 }
 
+impl FieldError {
+    /// A member that is missing; its place is still to be said.
+    pub(crate) fn required() -> Self {
+        Self { pointer: String::new(), problem: "is required".to_owned() }
+    }
+}
+
 /// Why a request failed.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
@@ -67,7 +74,7 @@ impl Problem {
 
     /// A missing member, with its place in the body.
     pub(crate) fn missing(pointer: &str) -> Self {
-        Self::field("missing_field", "the body lacks a member; see errors", pointer, "is required")
+        Self::field("missing_field", "the body lacks a member; see errors", pointer, FieldError::required().problem)
     }
 
     /// A problem with one place in the body.

@@ -29,6 +29,7 @@ mod leftovers;
 mod leg;
 mod lists;
 mod log;
+mod manners;
 mod memories;
 mod messages;
 mod mutating;

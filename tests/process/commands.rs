@@ -126,7 +126,7 @@ fn the_shipped_policies_pass_their_cases() {
     let wrong = folder.path().join("wrong.cases.yaml");
     fs::write(&wrong, fs::read_to_string(cases).unwrap().replacen("class: S0", "class: S1", 1)).unwrap();
     let output = cscp().args(["policy", "check", "--cases"]).arg(&wrong).output().unwrap();
-    expect_failure(&output, "1 cases failed");
+    expect_failure(&output, "1 case failed");
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn start(folder: &Folder) -> Server {
 }
 
 /// The keys that a text shows.
-fn keys(text: &str) -> BTreeSet<&str> {
+pub(crate) fn keys(text: &str) -> BTreeSet<&str> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.filter(|word| word.starts_with("cscp_") && word.len() > 70).collect()
 }

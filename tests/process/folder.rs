@@ -24,6 +24,8 @@ const SETTINGS: &[&str] = &[
     "CSCP_OPS_LISTEN",
     "CSCP_METRICS_LISTEN",
     "CSCP_NO_DEMO_TENANT",
+    "CSCP_CREATE_DATABASE",
+    "CSCP_SHOW_KEYS",
     "CSCP_API_KEY",
     "CSCP_SIGNING_KEY",
     "CSCP_SIGNING_SEED",
@@ -74,8 +76,15 @@ impl Folder {
 
     /// One with a database and the tenant of all tests in it.
     pub(crate) fn with_tenant() -> Self {
-        let folder = Self::empty();
+        let folder = Self::with_database();
         folder.done(&["tenant", "create", TENANT]);
+        folder
+    }
+
+    /// One with a database that has no tenant.
+    pub(crate) fn with_database() -> Self {
+        let folder = Self::empty();
+        folder.done(&["migrate"]);
         folder
     }
 

@@ -19,12 +19,14 @@ mod ledger;
 #[path = "../postgres/leg.rs"]
 mod leg;
 mod logs;
+mod manners;
 mod metrics;
 mod ops;
 mod policies;
 #[path = "../postgres/mod.rs"]
 mod postgres;
 mod publishing;
+mod readme;
 mod replay;
 mod server;
 mod sharing;

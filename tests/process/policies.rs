@@ -91,7 +91,7 @@ fn what_is_wrong_is_told_and_not_published() {
     fs::write(&file, fs::read_to_string(&file).unwrap().replacen("class: S0", "class: S1", 1)).unwrap();
     for what in ["publish", "check"] {
         let refused = folder.run(&["policy", what, &cases]);
-        assert!(!refused.status.success() && complained(&refused).contains("1 cases failed"), "{refused:?}");
+        assert!(!refused.status.success() && complained(&refused).contains("1 case failed"), "{refused:?}");
     }
     assert!(folder.done(&["policy", "published"]).contains("Nothing was published"));
     assert!(folder.done(&["policy", "withdraw"]).contains("nothing was published"));

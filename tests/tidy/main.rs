@@ -14,6 +14,7 @@ mod purity;
 mod scan;
 mod shape;
 mod statements;
+mod verdicts;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -125,7 +125,7 @@ async fn one_message_that_fails_for_now_brings_the_delivery_back_and_the_others_
     let bench = Bench::new().await;
     let body = many(3).to_string();
     bench.stub.script(|script| {
-        script.verdicts.insert("wamid.many.2".to_owned(), json!({ "code": "expired" }));
+        script.verdicts.insert("wamid.many.2".to_owned(), json!({ "code": "expired", "next": "ask_anew" }));
     });
     bench.stub.script(|script| {
         script.problems.insert("wamid.many.0".to_owned(), (500, "internal"));

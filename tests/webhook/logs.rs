@@ -61,7 +61,7 @@ async fn deliver_everything() {
         let problem = (422, "12025550100 said: yes");
         script.problems.insert("wamid.fixture.2".to_owned(), problem);
         script.verdicts.insert("wamid.fixture.3".to_owned(), confirmed("cmd_unknown"));
-        script.verdicts.insert("wamid.fixture.4".to_owned(), json!({ "code": "ambiguous" }));
+        script.verdicts.insert("wamid.fixture.4".to_owned(), json!({ "code": "ambiguous", "next": "ask_again" }));
     });
     for fixture in own() {
         bench.deliver(&fixture.body).await;

@@ -159,14 +159,14 @@ async fn only_an_answer_that_says_so_is_leave_to_execute() {
 
 #[tokio::test]
 async fn a_yes_that_was_taken_back_is_acknowledged_in_its_own_words() {
-    for (reason, words) in [
-        ("taken_back", "Combinado, não vou fazer nada."),
-        ("postponed", "Combinado, espero. Diga quando quiser continuar."),
-        ("nonce", "Certo, não fiz nada."),
+    for (reason, next, words) in [
+        ("taken_back", "acknowledge_refusal", "Combinado, não vou fazer nada."),
+        ("postponed", "acknowledge_wait", "Combinado, espero. Diga quando quiser continuar."),
+        ("nonce", "acknowledge_refusal", "Certo, não fiz nada."),
     ] {
         let bench = Bench::new().await;
         bench.stub.script(|script| {
-            script.verdicts.insert("wamid.1".to_owned(), json!({ "code": "declined", "reason": reason }));
+            script.verdicts.insert("wamid.1".to_owned(), json!({ "code": "declined", "reason": reason, "next": next }));
         });
         bench.deliver(&text("wamid.1", "espera")).await;
         assert_eq!(said(&bench.stub.all("send")[0]), words);
@@ -194,19 +194,20 @@ async fn another_process_has_another_attempt_and_does_not_guess() {
 
 #[tokio::test]
 async fn the_other_verdicts_are_explained_once_and_in_registered_words() {
-    for (code, replies) in [
-        ("ambiguous", 1),
-        ("expired", 1),
-        ("superseded", 1),
-        ("already_decided", 1),
-        ("declined", 1),
-        ("ignored", 0),
-        ("selected", 0),
-        ("a_verdict_of_tomorrow", 0),
+    for (code, next, replies) in [
+        ("ambiguous", "ask_again", 1),
+        ("ambiguous", "ask_what_is_meant", 1),
+        ("expired", "ask_anew", 1),
+        ("superseded", "ask_anew", 1),
+        ("already_decided", "tell_decision", 0),
+        ("declined", "acknowledge_refusal", 1),
+        ("ignored", "nothing", 0),
+        ("selected", "continue_with_selection", 0),
+        ("a_verdict_of_tomorrow", "a_step_of_tomorrow", 0),
     ] {
         let bench = Bench::new().await;
         bench.stub.script(|script| {
-            script.verdicts.insert("wamid.1".to_owned(), json!({ "code": code }));
+            script.verdicts.insert("wamid.1".to_owned(), json!({ "code": code, "next": next }));
         });
         for _ in 0..2 {
             assert_eq!(bench.deliver(&text("wamid.1", "sim")).await.status, StatusCode::OK, "{code}");
@@ -237,7 +238,7 @@ async fn what_is_left_to_an_operator_is_answered_by_nobody_else() {
 async fn words_that_could_not_be_registered_are_not_sent() {
     let bench = Bench::new().await;
     bench.stub.script(|script| {
-        script.verdicts.insert("wamid.1".to_owned(), json!({ "code": "expired" }));
+        script.verdicts.insert("wamid.1".to_owned(), json!({ "code": "expired", "next": "ask_anew" }));
     });
     bench.deliver(&text("wamid.1", "sim")).await;
     let reply_id = bench.stub.all("POST /v1/messages")[1].body["message_id"].as_str().unwrap().to_owned();

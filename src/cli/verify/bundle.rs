@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::super::why;
 use super::{Failure, VerifyArguments};
 use crate::domain::id::Entropy as _;
 use crate::evidence::auditing::{Asked, BundleReport, Completeness, Trust};
@@ -55,8 +56,11 @@ pub(super) async fn server(url: &str, arguments: &VerifyArguments) -> Result<boo
     let kept = trusted.kept.as_deref().map(size_of).transpose()?;
     let (mut wanted, asked) = request(arguments, kept)?;
     trusted.asked = Some(asked);
-    let failed = |error: reqwest::Error| Failure::new(format!("the server does not answer: {}", error.without_url()));
     let address = format!("{}/v1/evidence/export", url.trim_end_matches('/'));
+    let failed = |error| {
+        let (shown, why) = (why::shown(&address), why::of_request(error));
+        Failure::new(format!("no answer from {shown}: {why}"))
+    };
     let client = reqwest::Client::new();
     let ask = |wanted: &Value| client.post(&address).bearer_auth(key).json(wanted).send();
     let mut answer = ask(&wanted).await.map_err(failed)?;

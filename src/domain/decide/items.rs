@@ -125,7 +125,8 @@ impl Turn<'_, '_> {
     }
 
     /// Attaches the channel's message id to the newest prompt. The same id again changes nothing; an approval may be
-    /// put to several approvers, so it takes several.
+    /// put to several approvers, so it takes several. A tap may be faster than the caller: a question that was answered
+    /// meanwhile takes the id as well.
     pub(super) fn attach_prompt(&mut self, request: &AttachPrompt) -> Result<Answer, Refusal> {
         let item = self.item(&request.item_id)?;
         if item.was_prompted_by(&request.message_id) {
@@ -168,8 +169,10 @@ impl Turn<'_, '_> {
             Event::PromptAttached { item_id: request.item_id.clone(), prompt, heard },
         );
         // Of a question that has ended it is known now that somebody saw it: a yes may be meant for it.
-        ended?;
-        self.item_answer(&request.item_id)
+        match ended {
+            Ok(()) | Err(Refusal::AlreadyDecided { .. }) => self.item_answer(&request.item_id),
+            Err(over) => Err(over),
+        }
     }
 
     /// Whether a prompt that was sent at this time becomes the question heard last: questions may reach the person in another

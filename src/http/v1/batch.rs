@@ -23,6 +23,7 @@ use crate::http::body::{Body, Size, Wire, beneath, typed};
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::extract::Call;
 use crate::http::problem::Problem;
+use crate::http::required::{Named, together};
 use crate::http::respond::Reply;
 use crate::service::Committed;
 
@@ -106,7 +107,8 @@ async fn post(call: Call, body: Body<BatchWire>) -> Result<Reply, Problem> {
 
 fn read(call: &Call, index: usize, message: &Value) -> Result<(ConversationId, Operation), Problem> {
     let base = format!("/messages/{index}");
-    let wire = typed::<MessageWire>(message.clone(), &base)?;
+    let wire = typed::<MessageWire>(message.clone(), &base);
+    let wire = wire.map_err(|problem| together(problem, &Named::Schema("Message"), message, &base))?;
     let conversation_id = wire.conversation_id().clone();
     let event = wire.event(call, message).map_err(|problem| beneath(problem, &base))?;
     Ok((conversation_id, Operation::Ingest(Box::new(event))))

@@ -16,6 +16,7 @@ mod policies;
 mod principals;
 mod privacy;
 mod privacy_holds;
+mod progress;
 mod public;
 mod results;
 mod spaces;

@@ -18,8 +18,7 @@ pub(super) const MAX_EXTENSIONS: usize = 16_384;
 pub(super) const MAX_LOCALE: usize = 35;
 
 /// When something was sent, as channels say it: RFC 3339, or WhatsApp's seconds since 1970 as a text of ten digits.
-#[derive(Debug, Clone, Copy, DeserializeDerive)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct SentAt(pub(super) Timestamp);
 
 /// Why a text does not say when something was sent.
@@ -38,10 +37,20 @@ impl SentAt {
     }
 }
 
-impl TryFrom<String> for SentAt {
-    type Error = SentAtError;
-    fn try_from(text: String) -> Result<Self, SentAtError> {
-        Self::parse(&text)
+impl<'de> Deserialize<'de> for SentAt {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = SentAt;
+            /// Told to whoever sends a number, as the webhook's own JSON libraries sometimes make of it.
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a text: RFC 3339 such as \"2026-11-20T15:04:05Z\", or the webhook's epoch seconds such as \"1795187045\"")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<SentAt, E> {
+                SentAt::parse(text).map_err(E::custom)
+            }
+        }
+        reader.deserialize_str(Text)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::evidence::bundle::{ARTIFACT_SCHEMA, BUNDLE_SCHEMA};
 use crate::http::App;
 use crate::http::endpoint::{Endpoint, Route};
 use crate::http::problem::Problem;
+use crate::http::required::OPENAPI_YAML;
 use crate::http::respond::Reply;
 use crate::service::Service;
 use crate::service::WriteHealth;
@@ -24,8 +25,6 @@ const BUNDLE: Endpoint = Endpoint::get("/schemas/evidence-bundle.json", &[]);
 const HEALTH: Endpoint = Endpoint::get("/healthz", &[]);
 const READY: Endpoint = Endpoint::get("/readyz", &[]);
 const WELL_KNOWN: Endpoint = Endpoint::get("/.well-known/wfs.json", &[]);
-
-const OPENAPI_YAML: &str = include_str!("../../../openapi.yaml");
 
 /// How long readiness waits for a read.
 const READS_WITHIN: Duration = Duration::from_secs(2);

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::parts::{MAX_LOCALE, SentAt, bounded, extensions, printable};
+use super::progress::Progress;
 use super::view::{AboutCommand, ContextWire, Ended, NamedId, bind_by};
 use crate::domain::canonical::{Purpose, canonical, commit};
-use crate::domain::id::{Channel, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId};
+use crate::domain::id::{Channel, ContextId, ConversationId, CorrelationId, ItemId, ItemKind, MessageId, PrincipalId};
 use crate::domain::item::{ItemState, PendingItem, Question};
 use crate::domain::lexicon::Reading;
 use crate::domain::message::{Direction, IdentityChange, MessageEvent, MessageKind, SystemNews, Transcript};
@@ -229,8 +230,12 @@ struct Subject {
     id: NamedId,
     kind: ItemKind,
     state: &'static str,
+    context_id: ContextId,
+    conversation_id: ConversationId,
     #[serde(flatten)]
     command: Option<AboutCommand>,
+    #[serde(flatten)]
+    progress: Option<Progress>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bind_by: Option<Timestamp>,
     #[serde(flatten)]
@@ -277,7 +282,10 @@ impl VerdictWire {
             id: NamedId::from(&item.item_id),
             kind: item.kind(),
             state: item.state_word(),
+            context_id: item.context_id.clone(),
+            conversation_id: item.conversation_id.clone(),
             command: AboutCommand::of(item),
+            progress: Progress::of(item),
             bind_by: bind_by(&item.state),
             ended: Ended::of(&item.state),
         };

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::progress::ApprovalPart;
 use crate::domain::command::{CommandRecord, CommandResult, ExecutionState};
 use crate::domain::context::{BlockedOn, CloseReason, ContextRecord, OpenItems, State, Trace};
 use crate::domain::frame::CitedPack;
@@ -159,6 +160,7 @@ pub(crate) struct ItemWire {
     kind: ItemKind,
     state: &'static str,
     context_id: ContextId,
+    conversation_id: ConversationId,
     actor_id: PrincipalId,
     asked_at: Timestamp,
     expires_at: Timestamp,
@@ -179,15 +181,6 @@ pub(crate) struct ItemWire {
     selected: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     correlation_id: Option<CorrelationId>,
-}
-
-#[derive(Debug, Serialize)]
-struct ApprovalPart {
-    role: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    also_roles: Vec<String>,
-    required: u32,
-    received: usize,
 }
 
 /// The decision or the end of an item.
@@ -250,25 +243,19 @@ impl ItemWire {
         let mut wire = Self::written(view.item, view.effective_deadline);
         if stranger {
             wire.state = "voided";
+            wire.approval = wire.approval.map(ApprovalPart::waiting_for_nobody);
             wire.bind_by = None;
             wire.ended = Ended { reason: Some("identity_changed"), ..Ended::default() };
         } else if open && over {
             wire.state = "expired";
+            wire.approval = wire.approval.map(ApprovalPart::waiting_for_nobody);
         }
         wire
     }
 
     /// The state at the time of the decision.
     pub(crate) fn written(item: PendingItem, effective_deadline: Timestamp) -> Self {
-        let approval = match &item.question {
-            Question::Approval { rule, approvals, .. } => Some(ApprovalPart {
-                role: rule.role.clone(),
-                also_roles: rule.also_roles.clone(),
-                required: rule.required,
-                received: approvals.len(),
-            }),
-            Question::Confirmation { .. } | Question::Disambiguation { .. } => None,
-        };
+        let approval = ApprovalPart::of(&item);
         let options = match &item.question {
             Question::Disambiguation { options, .. } => Some(options.len()),
             Question::Confirmation { .. } | Question::Approval { .. } => None,
@@ -288,6 +275,7 @@ impl ItemWire {
             options,
             selected,
             context_id: item.context_id,
+            conversation_id: item.conversation_id,
             actor_id: item.actor_id,
             asked_at: item.asked_at,
             expires_at: effective_deadline,

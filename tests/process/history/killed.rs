@@ -112,7 +112,7 @@ async fn the_history_of_two_servers_on_one_postgresql_keeps_every_rule() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_history_of_one_server_on_sqlite_keeps_every_rule() {
-    let folder = Folder::empty();
+    let folder = Folder::with_database();
     folder.done(&["tenant", "create", TENANT, "--policy", "operational"]);
     let key = folder.key("admin");
     let policies = hurried(&folder).into_os_string().into_string().unwrap();

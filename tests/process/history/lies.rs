@@ -76,7 +76,7 @@ fn there_is_a_lie_for_every_rule() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_lie_is_found_by_its_rule_and_the_truth_breaks_none() {
-    let folder = Folder::empty();
+    let folder = Folder::with_database();
     folder.done(&["tenant", "create", TENANT, "--policy", "operational"]);
     let (key, server) = (folder.key("admin"), Server::start(&folder));
     let mut executed = 0;

@@ -289,8 +289,8 @@ impl<'a> Walk<'a, '_, '_> {
                     Piece::Entry(entry) => {
                         entry.polarity == Polarity::Negative && self.is_call_off(last.start, last.end)
                     }
-                    Piece::Named => true,
-                    Piece::Beside(_) | Piece::Object => false,
+                    Piece::Named | Piece::Object => true,
+                    Piece::Beside(_) => false,
                 };
                 is_call_off && !pause_since(last.end)
             }),

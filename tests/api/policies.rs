@@ -248,7 +248,7 @@ async fn a_folder_is_taken_up_when_it_has_come_to_rest() {
     replace(&basic, &format!("###\n{}", strict().replace("version: 1.3.0", "version: 1.4.0")));
     fs::File::options().write(true).open(&basic).unwrap().set_modified(written).unwrap();
     assert_eq!(looks(&mut policies).await, [Polled::Replaced]);
-    assert_eq!(version_of(&rules), "1.3.0");
+    assert_eq!(version_of(&rules), "1.4.0");
     fs::remove_file(folder.path().join("strong.yaml")).unwrap();
     assert_eq!(looks(&mut policies).await, [Polled::Replaced]);
     assert!(rules.now().book().pack("strong").is_none());

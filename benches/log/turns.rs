@@ -202,6 +202,7 @@ fn message(tenant: &Tenant, number: u64) -> MessageEvent {
         system: None,
         expects_reply: true,
         prompt_for: None,
+        locale: None,
         correlation_id: None,
         extensions: serde_json::Map::new(),
         body_digest: keyed(&tenant.key, Purpose::Request, id.as_bytes()),

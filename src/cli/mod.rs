@@ -7,6 +7,7 @@ mod demo_play;
 mod demo_script;
 mod first_run;
 mod health;
+mod lexicon;
 mod log;
 mod open;
 mod ops;
@@ -53,6 +54,9 @@ enum Command {
     /// Check policy packs, or publish them for every server on the database
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
+    /// Show how a text reads as an answer, and why
+    #[command(subcommand)]
+    Lexicon(lexicon::LexiconCommand),
     /// Verify a bundle, a running server's log or the database, and name what does not fit
     Verify(verify::VerifyArguments),
     /// Fold the evidence log anew and compare what follows from it with the rows that are there
@@ -111,6 +115,7 @@ pub fn run(cli: Cli) -> ExitCode {
             Some(Command::Tenant(command)) => control::tenant(&settings, command).await,
             Some(Command::Key(command)) => control::key(&settings, command).await,
             Some(Command::Policy(command)) => policy::run(&settings, command).await,
+            Some(Command::Lexicon(command)) => lexicon::run(&settings, &command),
             Some(Command::Verify(arguments)) => Ok(verify::run(&settings, &arguments).await),
             Some(Command::Replay(arguments)) => Ok(replay::run(&settings, &arguments).await),
             Some(Command::Purge(arguments)) => purge::run(&settings, &arguments).await,

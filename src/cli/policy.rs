@@ -12,7 +12,7 @@ use crate::domain::id::TenantId;
 use crate::domain::policy::{PolicyError, PolicyRef};
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Clock;
-use crate::packs::{CaseReport, PackSource, run_cases};
+use crate::packs::{CaseReport, NamedText, PackSource, run_cases};
 use crate::service::{PublishError, Published, publish_policies, withdraw_policies};
 use crate::storage::Store;
 use crate::system::SystemClock;
@@ -52,6 +52,12 @@ pub(crate) enum PolicyCommand {
         #[arg(long, requires = "version")]
         into: Option<PathBuf>,
     },
+    /// Write the packs, lexicons and cases that the program brings along into a folder, to edit and publish
+    Export {
+        /// A folder that is empty or does not exist
+        #[arg(long)]
+        into: PathBuf,
+    },
     /// Go back to the packs that the program brings along
     Withdraw {
         /// What you have to say about it; kept with the version, so name nobody
@@ -66,9 +72,18 @@ pub(super) async fn run(settings: &Settings, command: PolicyCommand) -> Result<E
         let source = folder.clone().map_or_else(|| settings.pack_source(), PackSource::Folder);
         return check(&source, cases);
     }
+    if let PolicyCommand::Export { into } = &command {
+        let files = PackSource::Shipped.files().map_err(|errors| complaints(&errors))?;
+        write_files(&files.to_paths(), into)?;
+        println!("The packs and lexicons that the program brings along are in {}.", into.display());
+        println!(
+            "Raise `version` in each file that you edit, check the folder with cscp policy check, and publish it."
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
     let store = open::existing(settings).await?;
     match command {
-        PolicyCommand::Check { .. } => {}
+        PolicyCommand::Check { .. } | PolicyCommand::Export { .. } => {}
         PolicyCommand::Publish { folder, note } => {
             let (source, note) = (PackSource::Folder(folder), short(note)?);
             let published = publish_policies(store.as_ref(), &source, note.as_deref(), SystemClock.now()).await;
@@ -186,20 +201,26 @@ async fn write_out(store: &dyn Store, version: u64, folder: &Path) -> Result<(),
     let Some(set) = store.policy_set(version).await? else {
         return Err(Failure::new(format!("version {version} went back to the packs that the program brings along")));
     };
+    // Parsing the set first refuses paths that lead out of the folder.
+    let files = PackSource::Published(set.files).files().map_err(|errors| complaints(&errors))?;
+    write_files(&files.to_paths(), folder)?;
+    println!("The files of version {version} are in {}.", folder.display());
+    Ok(())
+}
+
+/// Writes files by their paths into a folder that must be empty or not exist.
+fn write_files(files: &[NamedText], folder: &Path) -> Result<(), Failure> {
     let told = |error: std::io::Error| Failure::new(format!("{}: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(told)?;
     if fs::read_dir(folder).map_err(told)?.next().is_some() {
         return Err(Failure::new(format!("{} is not empty", folder.display())));
     }
-    // Parsing the set first refuses paths that lead out of the folder.
-    let files = PackSource::Published(set.files).files().map_err(|errors| complaints(&errors))?;
-    for (path, text) in files.to_paths() {
+    for (path, text) in files {
         let path = folder.join(path);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(told)?;
         }
         fs::write(&path, text).map_err(told)?;
     }
-    println!("The files of version {version} are in {}.", folder.display());
     Ok(())
 }

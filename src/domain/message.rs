@@ -132,6 +132,8 @@ pub struct MessageEvent {
     pub expects_reply: bool,
     /// For an outbound message: the item that it asks again.
     pub prompt_for: Option<ItemId>,
+    /// The language it is written in, if the caller knows it: picks the lexicons that read it as an answer.
+    pub locale: Option<String>,
     /// The caller's correlation id.
     pub correlation_id: Option<CorrelationId>,
     /// Round-trips into the evidence, influences nothing.

@@ -99,7 +99,7 @@ pub enum Reason {
     PromptNotSent,
     /// It quotes something that is not a prompt of an open question.
     QuotesOtherMessage,
-    /// Another question was registered since.
+    /// Another question was registered since, or the person made a request of their own.
     OtherQuestionSince,
     /// The question was put to somebody else.
     OtherActor,
@@ -115,6 +115,8 @@ pub enum Reason {
     /// Policy wants a button or a quote for this command.
     BareAnswerNotAllowed,
     QualifiedAnswer,
+    /// Its words name the command and may mean it or refuse it: "cancel" under "Cancel order 1?".
+    NamesCommand,
     /// The open question wants an option, not a yes or a no.
     OptionExpected,
     /// The named option or action does not exist.
@@ -165,6 +167,9 @@ pub enum Reason {
     // Ordinary messages.
     /// It answers a question of the caller's own, which the verdict names.
     AnswersOtherQuestion,
+    /// It asks to stop something that it names itself: "cancel order 456". The open question stays, and takes no bare answer
+    /// any more.
+    NewRequest,
     /// Nothing in it reads as an answer.
     OrdinaryMessage,
     /// A tap on a button that is not ours.

@@ -318,6 +318,7 @@ impl World {
             });
         }
         if let Some(item_id) = passed_by {
+            self.hear_request(message, item_id);
             self.change_item(item_id, |item| item.unrelated_messages = item.unrelated_messages.saturating_add(1));
         }
         self.keep_message(message);

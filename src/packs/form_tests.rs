@@ -15,7 +15,7 @@ const FORM_OF_HEAD: &[Row] = &[
         ],
     ),
     (
-        &[("version: 1.1.0", "version: 1.0")],
+        &[("version: 1.2.0", "version: 1.0")],
         &[
             r#"p.yaml:3:1 /version: 1 is not of type "string". Write a SemVer version such as 1.4.0. Quote it if it has fewer than two dots."#,
         ],
@@ -166,7 +166,7 @@ const FORM_OF_DEMANDS: &[Row] = &[
     (
         &[(CANCEL, "{ name: order.cancel, class: S2, imaterial_fields: [note] }")],
         &[
-            "p.yaml:34:38 /commands/2/imaterial_fields: `imaterial_fields` does not belong here. Remove it, or use one of approval, bare_answers, class, confirmation, confirmation_ttl_seconds, group, immaterial_fields, name.",
+            "p.yaml:34:38 /commands/2/imaterial_fields: `imaterial_fields` does not belong here. Remove it, or use one of approval, bare_answers, class, confirmation, confirmation_ttl_seconds, group, immaterial_fields, name, says.",
         ],
     ),
     (

@@ -70,8 +70,8 @@ fn the_complaints_about_all_files_come_together() {
         (
             "b.yaml",
             &BASIC.replace(
-                "name: order.cancel, group: orders, class: S2 }",
-                "name: order.cancel, class: S2, confirmation: none }",
+                "name: address.update, group: account, class: S1 }",
+                "name: address.update, class: S1, confirmation: none }",
             ),
         ),
         ("c.yaml", "pack_id: [\n"),
@@ -79,7 +79,7 @@ fn the_complaints_about_all_files_come_together() {
         ("e.yaml", BASIC),
     ]);
     let said = told(&source);
-    let starts = ["a.yaml:39:3 /answers/reactions", "b.yaml:34:", "c.yaml:", "e.yaml /pack_id", "e.yaml /selectors/0"];
+    let starts = ["a.yaml:72:3 /answers/reactions", "b.yaml:33:", "c.yaml:", "e.yaml /pack_id", "e.yaml /selectors/0"];
     assert_eq!(said.len(), starts.len(), "{said:#?}");
     for (line, start) in said.iter().zip(starts) {
         assert!(line.starts_with(start), "{line}");

@@ -8,9 +8,37 @@ pub(super) const S2: &str = "  S2: { confirmation: required, bare_answers: false
 pub(super) const S3: &str = "  S3: { confirmation: required, bare_answers: false, approval: none }";
 pub(super) const CANCEL: &str = "{ name: order.cancel, group: orders, class: S2 }";
 
+/// The text with every command in one line, and without the words that name it.
+fn plainly(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut entry: Option<Vec<&str>> = None;
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("  - name: ") {
+            lines.extend(entry.take().map(|entry| in_one_line(&entry)));
+            entry = Some(vec!["name", name]);
+            continue;
+        }
+        let member = line.strip_prefix("    ").and_then(|member| member.split_once(": "));
+        match (&mut entry, member) {
+            (Some(entry), Some((name, value))) if name.chars().all(char::is_alphabetic) => entry.extend([name, value]),
+            (Some(_), _) if line.starts_with("    ") => {}
+            _ => {
+                lines.extend(entry.take().map(|entry| in_one_line(&entry)));
+                lines.push(line.to_owned());
+            }
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn in_one_line(entry: &[&str]) -> String {
+    let members: Vec<String> = entry.chunks(2).map(|member| member.join(": ")).collect();
+    format!("  - {{ {} }}", members.join(", "))
+}
+
 /// `basic` with some text replaced, and everything that is said about it.
 fn told(changes: &[(&str, &str)]) -> Vec<String> {
-    let mut text = BASIC.to_owned();
+    let mut text = plainly(BASIC);
     for (from, to) in changes {
         assert_eq!(text.matches(from).count(), 1, "`{from}` must occur once");
         text = text.replace(from, to);

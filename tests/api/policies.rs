@@ -24,7 +24,7 @@ const STRONG: &str = include_str!("../../policies/strong.yaml");
 fn strict() -> String {
     let strict = BASIC.replace("group: account, class: S1", "group: account, class: S2");
     assert_ne!(strict, BASIC);
-    strict.replace("version: 1.1.0", "version: 1.2.0")
+    strict.replace("version: 1.2.0", "version: 1.3.0")
 }
 
 fn folder(basic: &str) -> TempDir {
@@ -68,7 +68,7 @@ async fn what_is_published_decides_on_every_server_from_its_next_look_on() {
         assert_eq!(policies.poll().await, Polled::Replaced);
         assert_eq!(bare_yes(house, &client).await, "ambiguous");
         assert_eq!(stands(house).await, json!({"origin": "published", "version": version, "stale": false}));
-        assert_eq!(client.get("/v1/policies/basic").await.expect(200).text("/version"), "1.2.0");
+        assert_eq!(client.get("/v1/policies/basic").await.expect(200).text("/version"), "1.3.0");
         assert_eq!(policies.poll().await, Polled::Unchanged);
     }
     // A server that starts now begins with it.
@@ -89,7 +89,7 @@ async fn a_question_keeps_the_rules_it_was_asked_under_and_stricter_ones_count_t
     let (house, policies) = &mut fleet[0];
     let client = house.handler("a").await;
     let (easy, strict) = (BASIC.to_owned(), strict().replace("ttl_seconds: 300", "ttl_seconds: 200"));
-    for (before, after, version) in [(&easy, &strict, "1.1.0"), (&strict, &easy, "1.2.0")] {
+    for (before, after, version) in [(&easy, &strict, "1.2.0"), (&strict, &easy, "1.3.0")] {
         put_in_force(house, policies, before).await;
         let conversation = fresh("conv");
         let context = house.opened(&client, &conversation).await;
@@ -205,7 +205,7 @@ async fn a_database_that_does_not_answer_leaves_the_rules_alone() {
     house.store.close().await;
     assert_eq!(policies.poll().await, Polled::Failed);
     assert!(policies.status().borrow().stale);
-    assert_eq!(house.service.rules().book().pack("basic").unwrap().reference().version, "1.2.0");
+    assert_eq!(house.service.rules().book().pack("basic").unwrap().reference().version, "1.3.0");
 }
 
 fn version_of(rules: &cscp::committer::RulesInForce) -> String {
@@ -238,17 +238,17 @@ async fn a_folder_is_taken_up_when_it_has_come_to_rest() {
     for (n, text) in ["pack_id: basic\n", BASIC, &strict()].into_iter().enumerate() {
         fs::write(&basic, format!("{}\n{text}", "#".repeat(n + 1))).unwrap();
         assert_eq!(policies.poll().await, Polled::Unchanged, "on its way");
-        assert_eq!(version_of(&rules), "1.1.0");
+        assert_eq!(version_of(&rules), "1.2.0");
     }
     assert_eq!(looks(&mut policies).await, [Polled::Replaced]);
-    assert_eq!(version_of(&rules), "1.2.0");
+    assert_eq!(version_of(&rules), "1.3.0");
     assert_eq!(looks(&mut policies).await, []);
     // Another file of the same size and time, as copying tools leave it.
     let written = fs::metadata(&basic).unwrap().modified().unwrap();
-    replace(&basic, &format!("###\n{}", strict().replace("version: 1.2.0", "version: 1.3.0")));
+    replace(&basic, &format!("###\n{}", strict().replace("version: 1.3.0", "version: 1.4.0")));
     fs::File::options().write(true).open(&basic).unwrap().set_modified(written).unwrap();
     assert_eq!(looks(&mut policies).await, [Polled::Replaced]);
-    assert_eq!(version_of(&rules), "1.3.0");
+    assert_eq!(version_of(&rules), "1.4.0");
     fs::remove_file(folder.path().join("strong.yaml")).unwrap();
     assert_eq!(looks(&mut policies).await, [Polled::Replaced]);
     assert!(rules.now().book().pack("strong").is_none());
@@ -268,7 +268,7 @@ async fn a_folder_that_does_not_load_changes_nothing_and_says_so_once() {
     replace(&basic, &BASIC.replace("pack_id: basic", &format!("pack_id: basic\n{mark}: 1")));
     assert_eq!(looks(&mut policies).await, [Polled::Failed], "it is not read again while it looks the same");
     assert!(status.borrow().stale);
-    assert_eq!((version_of(&rules).as_str(), said()), ("1.1.0", 1));
+    assert_eq!((version_of(&rules).as_str(), said()), ("1.2.0", 1));
     replace(&basic, &strict());
     assert_eq!(looks(&mut policies).await, [Polled::Replaced]);
     assert!(!status.borrow().stale);
@@ -283,7 +283,7 @@ async fn a_folder_that_does_not_load_changes_nothing_and_says_so_once() {
     let told = watch().text().lines().filter(|line| line.contains("\"ERROR\"") && line.contains(&name)).count();
     assert_eq!(told, 1);
     assert!(status.borrow().stale);
-    assert_eq!(version_of(&rules), "1.2.0");
+    assert_eq!(version_of(&rules), "1.3.0");
     let metrics = watch().text();
     assert!(metrics.contains("cscp_policy_stale") && metrics.contains("cscp_policy_reload_failures_total"));
 }

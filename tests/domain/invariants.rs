@@ -9,6 +9,7 @@ use cscp::domain::event::{Event, LastQuestion};
 use cscp::domain::fingerprint::{fingerprint, material};
 use cscp::domain::id::{ItemId, ItemKind, MessageId, PrincipalId};
 use cscp::domain::item::{FingerprintOrigin, ItemState, PendingItem, Question, VoidReason};
+use cscp::domain::lexicon::Naming;
 use cscp::domain::message::{Direction, MessageEvent, MessageKind};
 use cscp::domain::operation::{Answer, Operation, Target};
 use cscp::domain::policy::SlotStorage;
@@ -193,7 +194,11 @@ fn invariant_taken_back_by_its_giver(step: &Step<'_>) {
         let given = |item: &&PendingItem| {
             let own = item.actor_id == message.actor_id && item.conversation_id == message.conversation_id;
             let waits = matches!(item.state, ItemState::Granted { bind_by, .. } if step.now < bind_by);
-            own && waits && matches!(item.question, Question::Confirmation { .. })
+            // "Yes, cancel it" is a yes to cancelling.
+            let says = item.command().map(|command| step.rules.policy.says(command.name.as_str())).unwrap_or_default();
+            let text = message.text.as_deref().unwrap_or("");
+            let repeats = matches!(step.rules.lexicon.read_naming(text, &says), Some(Naming::Yes(_)));
+            own && waits && !repeats && matches!(item.question, Question::Confirmation { .. })
         };
         assert_eq!(step.after.items.values().filter(given).count(), 0, "a yes is left after a no");
     }

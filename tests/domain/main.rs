@@ -18,6 +18,7 @@ mod limits;
 mod messages;
 mod model;
 mod model_steps;
+mod naming;
 mod operations;
 mod outside;
 mod outside_words;

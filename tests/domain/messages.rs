@@ -65,6 +65,7 @@ impl Stage {
             system: None,
             expects_reply: true,
             prompt_for: None,
+            locale: None,
             correlation_id: None,
             extensions: serde_json::Map::new(),
             body_digest,

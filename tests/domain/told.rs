@@ -188,7 +188,7 @@ fn asked(stage: &mut Stage, context_id: &ContextId, behind: Behind) -> Option<As
     let name = if matches!(behind, Behind::Mild | Behind::OwnAfterMild | Behind::MildAfterOwn) {
         "address.update"
     } else {
-        "order.cancel"
+        "refund.issue"
     };
     match behind {
         Behind::Silence | Behind::Greeting => return None,

@@ -15,7 +15,10 @@ const APOSTROPHES: &str = "'`‘’‛ʼʹʻ";
 const SIGNS: &str = "👍👌✅✔✓☑🆗";
 
 /// Punctuation and emoji that leave a yes as it is when they follow it.
-const ENDS: &str = ".!❗❕。۔।॥\")]}*_«»‹›“”‟¡🙏😊";
+const ENDS: &str = ".!❗❕。۔।॥\")]}*_«»‹›“”‟¡🙏";
+
+/// Emoji of good will, which may stand beside a yes.
+const GOOD_WILL: &str = "😊🙂😀😃😄😁🥰😍🤗❤💙💚💛🧡💜💕💖☺🎉🙌👏💪🤝✨🌹🌸🎊⭐";
 
 /// Punctuation that leaves a yes as it is when it stands before it: everything visible that is not known to ask, to
 /// negate or to strike through.
@@ -39,15 +42,17 @@ fn is_made_of(c: char, allowed: &[&str], ranges: &[(char, char)]) -> bool {
 }
 
 fn may_follow(c: char) -> bool {
-    is_made_of(c, &["m", AROUND, ACCENTS, APOSTROPHES, SIGNS, ENDS], &[]) && !NOT_AFTER.contains(c)
+    is_made_of(c, &["m", AROUND, ACCENTS, APOSTROPHES, SIGNS, ENDS, GOOD_WILL], &[]) && !NOT_AFTER.contains(c)
 }
 
 fn may_precede(c: char) -> bool {
-    is_made_of(c, &["s", AROUND, ACCENTS, APOSTROPHES, SIGNS, STARTS], START_RANGES) && !NOT_BEFORE.contains(c)
+    is_made_of(c, &["🙏", AROUND, ACCENTS, APOSTROPHES, SIGNS, STARTS, GOOD_WILL], START_RANGES)
+        && !NOT_BEFORE.contains(c)
 }
 
 fn may_stand_inside(c: char) -> bool {
-    is_made_of(c, &["si", ACCENTS, APOSTROPHES, "′"], &[]) || c == '´'
+    // Whoever drags the first letter out hesitates.
+    is_made_of(c, &["i", ACCENTS, APOSTROPHES, "′"], &[]) || c == '´'
 }
 
 /// Reads a yes with every character there is, and names those of which the reading is not what `may` says.

@@ -161,6 +161,7 @@ impl House {
             system: None,
             expects_reply: false,
             prompt_for: None,
+            locale: None,
             correlation_id: None,
             extensions: serde_json::Map::new(),
             body_digest: Digest::from_bytes([3; 32]),

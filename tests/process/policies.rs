@@ -23,7 +23,7 @@ fn packs(folder: &Folder, name: &str, version: &str) -> String {
     let shipped = repository().join("policies");
     let text = fs::read_to_string(shipped.join("basic.yaml")).unwrap();
     let fresh = packs.join("basic.fresh");
-    fs::write(&fresh, text.replace("version: 1.1.0", &format!("version: {version}"))).unwrap();
+    fs::write(&fresh, text.replace("version: 1.2.0", &format!("version: {version}"))).unwrap();
     fs::rename(fresh, packs.join("basic.yaml")).unwrap();
     fs::copy(shipped.join("cases/basic.cases.yaml"), packs.join("cases/basic.cases.yaml")).unwrap();
     packs.to_str().unwrap().to_owned()
@@ -117,4 +117,50 @@ fn a_tenant_is_attached_to_a_pack_that_is_there_and_to_none() {
     folder.done(&["policy", "publish", &packs(&folder, "only-basic", "1.2.0")]);
     let refused = folder.run(&["tenant", "attach-policy", TENANT, "strong"]);
     assert!(complained(&refused).contains("no policy pack strong"), "{refused:?}");
+}
+
+/// What a command that fails says.
+fn refused(folder: &Folder, arguments: &[&str]) -> String {
+    let output = folder.run(arguments);
+    assert!(!output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn an_edited_pack_that_keeps_its_version_is_refused_by_name() {
+    let folder = Folder::with_tenant();
+    let into = folder.path().join("mine");
+    let mine = into.to_str().unwrap();
+    assert!(folder.done(&["policy", "export", "--into", mine]).contains("Raise `version`"));
+    let pack = into.join("basic.yaml");
+    let text = fs::read_to_string(&pack).unwrap();
+    assert!(into.join("lexicons/pt-BR.yaml").is_file());
+    fs::write(&pack, text.replace("ttl_seconds: 1800", "ttl_seconds: 1801")).unwrap();
+    let said = refused(&folder, &["policy", "publish", mine]);
+    assert!(said.contains("pack basic") && said.contains("version 1.2.0"), "{said}");
+    fs::write(
+        &pack,
+        text.replace("ttl_seconds: 1800", "ttl_seconds: 1801").replace("version: 1.2.0", "version: 1.2.1"),
+    )
+    .unwrap();
+    assert!(folder.done(&["policy", "publish", mine]).contains("This is version 1."));
+    assert!(refused(&folder, &["policy", "export", "--into", mine]).contains("is not empty"));
+}
+
+#[test]
+fn a_text_is_explained_without_a_database() {
+    let folder = Folder::empty();
+    let said = folder.done(&["lexicon", "test", "bom dia, pode sim", "--locale", "pt-BR", "--pack", "basic"]);
+    for line in [
+        "affirmative",
+        "composed of",
+        "\"bom dia\": greetings",
+        "S1: bare confirmed",
+        "S2: bare ambiguous, bare_answer_not_allowed",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    let said = folder.done(&["lexicon", "test", "pode cancelar", "--command", "order.cancel"]);
+    assert!(said.contains("says neither yes nor no") && said.contains("names_command"), "{said}");
+    assert!(refused(&folder, &["lexicon", "test", "sim", "--pack", "nobody"]).contains("no pack is called nobody"));
 }

@@ -244,6 +244,7 @@ impl House {
             system: None,
             expects_reply: true,
             prompt_for: None,
+            locale: None,
             correlation_id: None,
             extensions: serde_json::Map::new(),
             body_digest: keyed(&self.tenant.key, Purpose::Request, &canonical(&body)),

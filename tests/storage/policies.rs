@@ -75,7 +75,7 @@ async fn a_batch_ends_under_the_rules_that_it_began_with() {
     let house = House::new().await;
     let first = Arc::new(PackSource::Shipped.load().unwrap());
     let files = PackSource::Shipped.files().unwrap().to_paths().into_iter();
-    let newer = files.map(|(path, text)| (path, text.replace("version: 1.1.0", "version: 2.0.0"))).collect();
+    let newer = files.map(|(path, text)| (path, text.replace("version: 1.2.0", "version: 2.0.0"))).collect();
     let newer = Arc::new(PackSource::Published(newer).load().unwrap());
     let (sender, rules) = RulesInForce::replaceable(first);
     // They are replaced while the batch waits for its locks.
@@ -85,7 +85,7 @@ async fn a_batch_ends_under_the_rules_that_it_began_with() {
     });
     let (committer, writer) = Committer::new(store, rules, Box::new(SeededEntropy(5)), Limits::default());
     tokio::spawn(writer.run());
-    for (id, version) in [("wamid.1", "1.1.0"), ("wamid.2", "2.0.0")] {
+    for (id, version) in [("wamid.1", "1.2.0"), ("wamid.2", "2.0.0")] {
         let message = house.message(id, &json!({"text": "hello there", "conversation_id": id}));
         let operation = Operation::Ingest(Box::new(message));
         let submission = Submission { tenant: Arc::clone(&house.tenant), operation, claim: None };

@@ -1,5 +1,7 @@
 //! Asking: a question is registered, with all that a later answer will be held against, before it is sent.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::slotting::stored_form;
@@ -14,7 +16,7 @@ use crate::domain::item::{
     Choice, FingerprintOrigin, ItemState, MAX_OPTIONS, PendingItem, Prompt, ProposedCommand, Question,
     TargetFingerprint, VoidReason,
 };
-use crate::domain::lexicon::{Reading, has_hidden, normalise};
+use crate::domain::lexicon::{Naming, Reading, has_hidden, normalise};
 use crate::domain::lifecycle::LifecycleEvent;
 use crate::domain::operation::{Answer, Ask, AskWhat, CommandSpec, CredentialKind, Target};
 use crate::domain::policy::{CommandRules, ImmaterialFields, SafetyClass, SlotStorage};
@@ -33,7 +35,7 @@ impl Turn<'_, '_> {
         }
         let prompt = with_default_buttons(&request.prompt, &request.what);
         prompt.check(matches!(request.what, AskWhat::Disambiguation(_)))?;
-        self.check_labels(&prompt)?;
+        self.check_labels(&prompt, &request.what)?;
         self.refuse_early(request)?;
         let (question, window) = self.question(&request.what, &context)?;
         let place = match &request.what {
@@ -98,17 +100,27 @@ impl Turn<'_, '_> {
     }
 
     /// A label must say what its button does: a typed or quoted label is read by its words.
-    fn check_labels(&self, prompt: &ShownPrompt) -> Result<(), Refusal> {
+    fn check_labels(&self, prompt: &ShownPrompt, what: &AskWhat) -> Result<(), Refusal> {
+        let says = match what {
+            AskWhat::Confirmation(spec) | AskWhat::Approval(spec) => self.rules.policy.says(spec.name.as_str()),
+            AskWhat::Disambiguation(_) => Cow::default(),
+        };
         let mut titles: Vec<String> = Vec::new();
         for (index, button) in prompt.buttons.iter().enumerate() {
             let title = normalise(&button.title);
-            let reading = self.rules.lexicon.read(&button.title);
+            let naming = self.rules.lexicon.read_naming(&button.title, &says);
+            let names_only = matches!(naming, Some(Naming::Unclear(_)));
+            let reading =
+                naming.map_or_else(|| self.rules.lexicon.read(&button.title), |naming| naming.reading().clone());
             let problem = match (button.action, reading) {
                 _ if has_hidden(&button.title) => "it has a character that nobody can see, or that reorders the others",
                 _ if titles.contains(&title) => "another button has the same title",
                 (ButtonAction::Accept, Reading::Negative { .. }) => "it reads as a no, and the button means yes",
                 (ButtonAction::Accept, _) if self.rules.lexicon.is_no_label_of_yes(&button.title) => {
                     "it says not, or asks to wait, and the button means yes"
+                }
+                (ButtonAction::Refuse, _) if names_only && !self.rules.lexicon.is_no_label_of_yes(&button.title) => {
+                    "it names the command, and the button means no"
                 }
                 (ButtonAction::Refuse, Reading::Affirmative { .. }) => "it reads as a yes, and the button means no",
                 _ => {

@@ -5,7 +5,7 @@ use super::interpreting::{Judged, Reader, is_polar, nobody_knows, option_of, ord
 use crate::domain::event::LastQuestion;
 use crate::domain::id::MessageId;
 use crate::domain::item::{ItemState, PendingItem, Question, VoidReason};
-use crate::domain::lexicon::Reading;
+use crate::domain::lexicon::{Naming, Reading};
 use crate::domain::message::message_key;
 use crate::domain::prompt::ButtonAction;
 use crate::domain::time::Timestamp;
@@ -16,6 +16,8 @@ impl Reader<'_> {
         let question = self.question();
         let qualified = matches!(reading, Reading::Qualified { .. });
         match question {
+            Some(item) if matches!(self.naming, Some(Naming::Unclear(_))) => unsure(Reason::NamesCommand, item),
+            Some(item) if self.begins_request(item, text, reading) => ordinary(Reason::NewRequest),
             Some(item) if qualified => unsure(Reason::QualifiedAnswer, item),
             Some(item) => match self.meant(item, text, reading) {
                 Some(action) => self.bare_answer(item, action),

@@ -9,7 +9,7 @@ use super::Rules;
 use super::answering::{Named, judge_approval, judge_named};
 use crate::domain::id::ItemId;
 use crate::domain::item::{PendingItem, Question};
-use crate::domain::lexicon::{Reading, has_hidden, is_plain, normalise};
+use crate::domain::lexicon::{Lexicon, Naming, Reading, has_hidden, is_plain, normalise};
 use crate::domain::message::{MessageEvent, MessageKind};
 use crate::domain::prompt::{ButtonAction, read_button_id};
 use crate::domain::time::Timestamp;
@@ -33,15 +33,24 @@ pub struct Interpretation {
 /// What an inbound message means, in a world where everything due has been written down.
 #[must_use]
 pub fn interpret(world: &World, message: &MessageEvent, rules: &Rules<'_>, now: Timestamp) -> Interpretation {
-    let reader = Reader { world, message, rules, now };
     let text = words_of(message);
-    let reading = rules.lexicon.read(&text);
+    let mut reader = Reader { world, message, rules, now, lexicon: lexicon_of(message, rules), naming: None };
+    reader.naming = reader.addressed().and_then(|item| reader.naming(item, &text));
+    let reading = reader.naming.as_ref().map_or_else(|| reader.lexicon.read(&text), |naming| naming.reading().clone());
     let stopped_before = reader.stopped_before(&text, &reading);
     if let Some((verdict, taken_back)) = reader.taken_back(&text, &reading) {
         return Interpretation { reading, verdict, option: None, taken_back, stopped_before };
     }
     let (verdict, option) = reader.verdict(&text, &reading);
     Interpretation { reading, verdict, option, taken_back: Vec::new(), stopped_before }
+}
+
+/// What reads the message as an answer. A label of ours was checked against every language, and is read by every one.
+fn lexicon_of<'a>(message: &MessageEvent, rules: &Rules<'a>) -> &'a Lexicon {
+    match message.kind {
+        MessageKind::Interactive | MessageKind::Button => rules.lexicon,
+        _ => rules.lexicon.for_locale(message.locale.as_deref()),
+    }
 }
 
 /// The words of a message. What was typed to a voice note is read with what was spoken: it is an answer only if both are.
@@ -59,6 +68,10 @@ pub(super) struct Reader<'a> {
     pub(super) message: &'a MessageEvent,
     pub(super) rules: &'a Rules<'a>,
     pub(super) now: Timestamp,
+    /// What reads the message as an answer.
+    pub(super) lexicon: &'a Lexicon,
+    /// What its words say about the command of the question that it is addressed to, if they name that command.
+    pub(super) naming: Option<Naming>,
 }
 
 /// A verdict and the option it chooses.
@@ -119,6 +132,27 @@ impl Reader<'_> {
         self.world.item_by_prompt(id).filter(|item| item.was_prompted_in(&self.message.channel, id))
     }
 
+    /// The question whose command the words may name: that of the tapped button, the quoted one, or the open one.
+    fn addressed(&self) -> Option<&PendingItem> {
+        let tapped = self.message.button_id.as_deref().and_then(read_button_id);
+        let tapped = tapped.and_then(|button| self.world.item_by_nonce(&button.nonce_digest));
+        tapped.or_else(|| self.quoted()).or_else(|| self.question())
+    }
+
+    /// What the text says about the command of an item, if it names it.
+    pub(super) fn naming(&self, item: &PendingItem, text: &str) -> Option<Naming> {
+        self.lexicon.read_naming(text, &self.rules.policy.says(item.command()?.name.as_str()))
+    }
+
+    fn names_only(&self) -> bool {
+        matches!(self.naming, Some(Naming::Unclear(_)))
+    }
+
+    /// Whether the text is a request of its own rather than an answer to what is asked.
+    pub(super) fn begins_request(&self, item: &PendingItem, text: &str, reading: &Reading) -> bool {
+        self.naming.is_none() && self.meant(item, text, reading).is_none() && self.rules.lexicon.begins_request(text)
+    }
+
     /// The open question put to this actor in this conversation.
     pub(super) fn question(&self) -> Option<&PendingItem> {
         let context = self.world.open_context(&self.message.conversation_id, &self.message.actor_id)?;
@@ -142,7 +176,10 @@ impl Reader<'_> {
                 let is_no = matches!(reading, Reading::Negative { .. });
                 is_no || has_hidden(text) || self.rules.lexicon.is_no_label_of_yes(text)
             }
-            ButtonAction::Refuse => matches!(reading, Reading::Affirmative { .. }),
+            ButtonAction::Refuse => {
+                let names_only = self.names_only() && !self.rules.lexicon.is_no_label_of_yes(text);
+                matches!(reading, Reading::Affirmative { .. }) || names_only
+            }
             ButtonAction::Choose(_) => has_hidden(text),
         };
         if against {
@@ -184,6 +221,12 @@ impl Reader<'_> {
     }
 
     fn quoting(&self, item: &PendingItem, text: &str, reading: &Reading) -> Judged {
+        if self.names_only() {
+            return unsure(Reason::NamesCommand, item);
+        }
+        if self.begins_request(item, text, reading) {
+            return ordinary(Reason::NewRequest);
+        }
         if matches!(reading, Reading::Qualified { .. }) {
             return unsure(Reason::QualifiedAnswer, item);
         }

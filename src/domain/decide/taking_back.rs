@@ -7,7 +7,7 @@
 use super::interpreting::Reader;
 use crate::domain::id::{ItemId, MessageId};
 use crate::domain::item::{ItemState, PendingItem, Question};
-use crate::domain::lexicon::{Reading, Withdrawal};
+use crate::domain::lexicon::{Naming, Reading, Withdrawal};
 use crate::domain::message::MessageKind;
 use crate::domain::prompt::{ButtonAction, read_button_id};
 use crate::domain::verdict::{Next, Reason, Verdict, VerdictCode};
@@ -61,6 +61,7 @@ impl Reader<'_> {
         let quoted = self.quoted().map(|item| &item.item_id);
         let meant = |item: &&PendingItem| match &item.question {
             _ if !against && quoted != Some(&item.item_id) => false,
+            _ if self.speaks_for(item, text) => false,
             Question::Approval { .. } => quoted == Some(&item.item_id),
             Question::Confirmation { .. } | Question::Disambiguation { .. } => self.gave(item, None),
         };
@@ -117,6 +118,9 @@ impl Reader<'_> {
     /// whatever else they quote. A plain no that answers another question is its answer, and stops nothing else.
     fn by_words(&self, text: &str, reading: &Reading) -> Option<TakenBack> {
         let reason = self.withdrawal(text)?;
+        if matches!(self.naming, Some(Naming::Yes(_))) {
+            return None;
+        }
         // A no that calls everything off is about more than the open question, which it leaves open.
         let answers = self.verdict(text, reading).0.code.is_acceptance();
         if answers && !self.rules.lexicon.calls_everything_off(text) {
@@ -126,14 +130,31 @@ impl Reader<'_> {
         let named = self.world.items.values().filter(|item| {
             let quoted =
                 own.is_some_and(|id| item.was_prompted_in(&self.message.channel, id) || item.was_granted_by(id));
-            quoted && self.was_given(item)
+            quoted && self.was_given(item) && !self.repeats_yes(item, text)
         });
-        taking_back(named.collect(), reason).or_else(|| self.everything_given(reason))
+        taking_back(named.collect(), reason)
+            .or_else(|| self.everything_given_but(reason, |item| self.repeats_yes(item, text)))
+    }
+
+    /// Whether words that name the command say nothing against doing it.
+    fn speaks_for(&self, item: &PendingItem, text: &str) -> bool {
+        matches!(self.naming(item, text), Some(Naming::Yes(_) | Naming::Unclear(_)))
+    }
+
+    /// Whether words that take back elsewhere are a yes to the command of this item: "yes, cancel it".
+    fn repeats_yes(&self, item: &PendingItem, text: &str) -> bool {
+        matches!(self.naming(item, text), Some(Naming::Yes(_)))
     }
 
     /// Everything that this person agreed to in this conversation.
     fn everything_given(&self, reason: Reason) -> Option<TakenBack> {
-        let here = |item: &&PendingItem| item.conversation_id == self.message.conversation_id && self.was_given(item);
+        self.everything_given_but(reason, |_| false)
+    }
+
+    fn everything_given_but(&self, reason: Reason, stays: impl Fn(&PendingItem) -> bool) -> Option<TakenBack> {
+        let here = |item: &&PendingItem| {
+            item.conversation_id == self.message.conversation_id && self.was_given(item) && !stays(item)
+        };
         taking_back(self.world.items.values().filter(here).collect(), reason)
     }
 

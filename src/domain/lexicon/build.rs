@@ -1,5 +1,8 @@
 //! Building a lexicon from its files, and refusing files with which a wrong yes could be read.
 
+use std::collections::BTreeSet;
+
+use super::composition::{grammar, language};
 use super::normalise::{normalise, squeeze};
 use super::phrases::{Conflict, Entries, Entry, Phrases, Polarity, SpokenPhrases};
 use super::plain::is_plain;
@@ -72,6 +75,24 @@ pub enum LexiconError {
         /// The qualifier in it, folded.
         qualifier: String,
     },
+    /// Words that may stand beside an answer and say not, or put a condition.
+    #[error(
+        "lexicon {locale}: {entry:?} is to stand beside an answer, but {word:?} in it says not or puts a condition"
+    )]
+    MeansSomething {
+        locale: String,
+        /// The words as written.
+        entry: String,
+        /// What is wrong in them, folded.
+        word: String,
+    },
+    /// A class of entries with something that is no entry of the file.
+    #[error("lexicon {locale}: `composing` counts {entry:?} among its entries, and it is none of them")]
+    NoEntry {
+        locale: String,
+        /// The words as written.
+        entry: String,
+    },
     /// A file that lists a word both as an answer and as an ordinary word.
     #[error("lexicon {locale}: {entry:?} is an answer and also one of `other_words`")]
     OtherWord {
@@ -86,21 +107,60 @@ impl Lexicon {
     ///
     /// When two files have the same entry, readings name the file given first.
     pub fn build(files: &[LexiconFile]) -> Result<Self, LexiconError> {
+        let mut lexicon = Self::merge(files, files)?;
+        let mut locales: Vec<&str> = files.iter().map(|file| file.locale.as_str()).collect();
+        locales.sort_unstable();
+        locales.dedup();
+        let mut tongues: Vec<String> = locales.iter().map(|locale| language(locale)).collect();
+        let only_tags = tongues.len();
+        tongues.dedup();
+        let of = |is_one: &dyn Fn(&LexiconFile) -> bool| {
+            let own: Vec<LexiconFile> = files.iter().filter(|file| is_one(file)).cloned().collect();
+            Self::merge(&own, files)
+        };
+        if locales.len() > 1 {
+            for tag in &locales {
+                lexicon.by_language.push(of(&|file| file.locale == **tag)?);
+            }
+            let several = tongues.iter().filter(|_| tongues.len() < only_tags);
+            for tongue in several {
+                lexicon.by_language.insert(0, of(&|file| language(&file.locale) == *tongue)?);
+            }
+        }
+        Ok(lexicon)
+    }
+
+    /// One lexicon of `files`, which takes an answer back by the words of `all`: what stops is heard in every language.
+    fn merge(files: &[LexiconFile], all: &[LexiconFile]) -> Result<Self, LexiconError> {
+        let languages: BTreeSet<String> = files.iter().map(|file| language(&file.locale)).collect();
+        let several = languages.len() > 1;
         let mut lexicon = Self {
             versions: versions(files)?,
             entries: Entries::default(),
             qualifiers: phrases(files, |file| &file.qualifiers)?,
             option_words: phrases(files, |file| &file.option_words)?,
-            withdrawals: withdrawal_phrases(files)?,
+            withdrawals: withdrawal_phrases(all)?,
+            grammars: Vec::new(),
+            by_language: Vec::new(),
         };
         let other_words = phrases(files, |file| &file.other_words)?;
         for file in files {
-            for word in &file.other_words {
+            for word in file.other_words.iter().chain(&file.composing.not_prolonged) {
                 lexicon.entries.keep_as_written(&fold(file, word)?);
             }
         }
         for file in files {
-            add_entries(&mut lexicon.entries, file, &other_words)?;
+            let only_here = phrases(std::slice::from_ref(file), |file| &file.composing.only_here)?;
+            let mut own = lexicon.entries.without_entries();
+            let is_left_out =
+                |entry: &Entry| other_words.contains(&entry.folded) || (several && only_here.contains(&entry.folded));
+            for entry in entries_of(file)? {
+                if !is_left_out(&entry) {
+                    own.add(entry.clone())?;
+                    lexicon.entries.add(entry)?;
+                }
+            }
+            lexicon.grammars.push(grammar(file, own, files)?);
         }
         refuse_negated(&lexicon.entries, &phrases(files, |file| &file.negations)?)?;
         Ok(lexicon)
@@ -121,7 +181,10 @@ fn source(file: &LexiconFile) -> LexiconVersion {
     LexiconVersion { locale: file.locale.clone(), version: file.version.clone() }
 }
 
-fn phrases(files: &[LexiconFile], list: impl Fn(&LexiconFile) -> &Vec<String>) -> Result<Phrases, LexiconError> {
+pub(super) fn phrases(
+    files: &[LexiconFile],
+    list: impl Fn(&LexiconFile) -> &Vec<String>,
+) -> Result<Phrases, LexiconError> {
     let mut phrases = Phrases::default();
     for file in files {
         for written in list(file) {
@@ -147,7 +210,7 @@ fn withdrawal_phrases(files: &[LexiconFile]) -> Result<WithdrawalPhrases, Lexico
     })
 }
 
-fn fold(file: &LexiconFile, written: &str) -> Result<String, LexiconError> {
+pub(super) fn fold(file: &LexiconFile, written: &str) -> Result<String, LexiconError> {
     let (locale, entry) = (file.locale.clone(), written.to_owned());
     if written.chars().nth(MAX_ANSWER_CHARS).is_some() {
         return Err(LexiconError::LongEntry { locale, entry });
@@ -162,12 +225,14 @@ fn fold(file: &LexiconFile, written: &str) -> Result<String, LexiconError> {
     Ok(folded)
 }
 
-fn add_entries(entries: &mut Entries, file: &LexiconFile, other_words: &Phrases) -> Result<(), LexiconError> {
+/// The entries of a file, unless it contradicts itself.
+fn entries_of(file: &LexiconFile) -> Result<Vec<Entry>, LexiconError> {
     let own = std::slice::from_ref(file);
     let own_other_words = phrases(own, |file| &file.other_words)?;
     let own_qualifiers = phrases(own, |file| &file.qualifiers)?;
     let affirmative = file.affirmative.iter().map(|entry| (Polarity::Affirmative, entry));
     let negative = file.negative.iter().map(|entry| (Polarity::Negative, entry));
+    let mut entries = Vec::new();
     for (polarity, written) in affirmative.chain(negative) {
         let entry = entry(file, polarity, written)?;
         let locale = file.locale.clone();
@@ -179,11 +244,9 @@ fn add_entries(entries: &mut Entries, file: &LexiconFile, other_words: &Phrases)
             let qualifier = qualifier.to_owned();
             return Err(LexiconError::QualifiedEntry { locale, entry: entry.written, qualifier });
         }
-        if !other_words.contains(&entry.folded) {
-            entries.add(entry)?;
-        }
+        entries.push(entry);
     }
-    Ok(())
+    Ok(entries)
 }
 
 fn entry(file: &LexiconFile, polarity: Polarity, written: &str) -> Result<Entry, LexiconError> {
@@ -231,6 +294,7 @@ impl From<Conflict> for LexiconError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::lexicon::Composing;
 
     fn file(locale: &str, affirmative: &[&str], negative: &[&str]) -> LexiconFile {
         let owned = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect();
@@ -248,6 +312,7 @@ mod tests {
             label_negations: Vec::new(),
             option_words: Vec::new(),
             other_words: Vec::new(),
+            composing: Composing::default(),
         }
     }
 

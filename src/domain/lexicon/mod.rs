@@ -1,14 +1,20 @@
 //! Reading a text as an answer: yes, no, an option's number, or nothing of the kind.
 //!
 //! A text is an answer only if the *whole* message, folded by [`normalise()`], is an entry of a
-//! lexicon file. There is no fuzzy matching: every rule tried that tolerated a typo also let some
+//! lexicon file, or is put together of entries of one polarity and words that the file lets stand
+//! beside them. There is no fuzzy matching: every rule tried that tolerated a typo also let some
 //! other word confirm (`poder`, `certa`, `now`). Whatever merely resembles an answer is
 //! [`Reading::Qualified`], which never binds; the rest is [`Reading::Other`].
 //!
 //! Taking an answer back is made easier than giving one: [`Lexicon::withdrawal`] listens for it.
 
 mod build;
+mod composing;
+mod composition;
+mod explaining;
+mod hearing;
 mod hidden;
+mod naming;
 mod normalise;
 mod option;
 mod phrases;
@@ -21,7 +27,11 @@ use serde::{Deserialize, Serialize};
 use phrases::Phrases;
 
 pub use build::LexiconError;
+pub use composing::BesideClass;
+pub use composition::{Beside, Composing};
+pub use explaining::{Explained, ExplainedPart, ReadBy};
 pub use hidden::has_hidden;
+pub use naming::{Naming, Says};
 pub use normalise::normalise;
 pub use option::read_number;
 pub use plain::is_plain;
@@ -70,6 +80,9 @@ pub struct LexiconFile {
     /// then matched as written only.
     #[serde(default)]
     pub other_words: Vec<String>,
+    /// How answers of several pieces are put together.
+    #[serde(default)]
+    pub composing: Composing,
 }
 
 /// Which version of which locale's file a [`Lexicon`] was built from.
@@ -124,6 +137,9 @@ pub struct Lexicon {
     qualifiers: Phrases,
     option_words: Phrases,
     withdrawals: withdrawal::WithdrawalPhrases,
+    grammars: Vec<composing::Grammar>,
+    /// The same for each language alone, where there are several.
+    by_language: Vec<Lexicon>,
 }
 
 impl Lexicon {
@@ -131,6 +147,18 @@ impl Lexicon {
     #[must_use]
     pub fn versions(&self) -> &[LexiconVersion] {
         &self.versions
+    }
+
+    /// What reads a message in this locale: the files of exactly that locale, else those of its language, else all of
+    /// them. Words that answer in their own language only are read by the first two.
+    #[must_use]
+    pub fn for_locale(&self, locale: Option<&str>) -> &Self {
+        let Some(locale) = locale else { return self };
+        let tongue = composition::language(locale);
+        let exact = |lexicon: &&Self| lexicon.versions.iter().all(|own| own.locale.eq_ignore_ascii_case(locale));
+        let speaks = |lexicon: &&Self| lexicon.versions.iter().any(|own| composition::language(&own.locale) == tongue);
+        let picked = self.by_language.iter().find(exact).or_else(|| self.by_language.iter().find(speaks));
+        picked.unwrap_or(self)
     }
 }
 

@@ -3,13 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::hearing::Heard;
 use super::normalise::{prolongs, squeeze};
 use super::{LexiconVersion, Reading};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Polarity {
     Affirmative,
     Negative,
+}
+
+impl Polarity {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Affirmative => "affirmative",
+            Self::Negative => "negative",
+        }
+    }
 }
 
 /// One answer of one file.
@@ -61,6 +71,11 @@ impl Entries {
         self.as_written_only.insert(squeeze(other_word));
     }
 
+    /// A table with the same words kept as written, and no entry.
+    pub(super) fn without_entries(&self) -> Self {
+        Self { as_written_only: self.as_written_only.clone(), ..Self::default() }
+    }
+
     /// Adds an entry, or gives the one of the other polarity that reads like it. The first of two
     /// that fold alike stays.
     pub(super) fn add(&mut self, entry: Entry) -> Result<(), Conflict> {
@@ -88,7 +103,7 @@ impl Entries {
         if exact.is_some() || self.as_written_only.contains(&squeezed) {
             return exact;
         }
-        alike.iter().find(|entry| prolongs(&text, &entry.folded))
+        alike.iter().find(|entry| prolongs(&text, &entry.folded) && !hesitates(&text, entry))
     }
 
     /// The longest entry that the tokens begin with, other than all of them.
@@ -105,6 +120,17 @@ impl Entries {
     pub(super) fn all(&self) -> impl Iterator<Item = &Entry> {
         self.by_squeezed.values().flatten()
     }
+}
+
+/// Whether a yes is dragged out from its first letter on: "oook", "yyyes". What is dragged out later ("siiim", "okkk") is a yes.
+fn hesitates(text: &str, entry: &Entry) -> bool {
+    let is_letter = entry.folded.chars().nth(1).is_none_or(|second| !second.is_alphabetic());
+    entry.polarity == Polarity::Affirmative && !is_letter && first_run(text) > first_run(&entry.folded)
+}
+
+fn first_run(text: &str) -> usize {
+    let first = text.chars().next();
+    text.chars().take_while(|c| Some(*c) == first).count()
 }
 
 /// Two entries that read alike and say the opposite.
@@ -129,6 +155,11 @@ impl Phrases {
 
     pub(super) fn contains(&self, folded: &str) -> bool {
         self.folded.contains(folded)
+    }
+
+    /// Whether the tokens begin with one of the phrases.
+    pub(super) fn begin(&self, tokens: &[&str]) -> bool {
+        (1..=self.longest).any(|n| tokens.get(..n).is_some_and(|words| self.folded.contains(&words.join(" "))))
     }
 
     /// The first phrase that stands anywhere among the tokens.
@@ -210,16 +241,31 @@ impl SpokenPhrases {
         covered.last().is_some_and(|all| all.1)
     }
 
-    fn lengths_at<'a>(&'a self, tokens: &'a [Token<'_>], start: usize) -> impl Iterator<Item = usize> + 'a {
+    /// How many of these tokens each phrase covers that they begin with, the longest first.
+    pub(super) fn lengths_of(&self, heard: &[Heard<'_>]) -> Vec<usize> {
+        let phrases = heard.first().and_then(|first| self.by_first.get(&first.token.squeezed));
+        let tokens = || heard.iter().map(|heard| &heard.token);
+        let begins = |phrase: &&Vec<String>| heard.len() >= phrase.len() && self.is_same(tokens(), phrase);
+        let mut lengths: Vec<usize> = phrases.into_iter().flatten().filter(begins).map(Vec::len).collect();
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        lengths.dedup();
+        lengths
+    }
+
+    pub(super) fn lengths_at<'a>(&'a self, tokens: &'a [Token<'_>], start: usize) -> impl Iterator<Item = usize> + 'a {
         let rest = tokens.get(start..).unwrap_or_default();
         let phrases = rest.first().and_then(|first| self.by_first.get(&first.squeezed));
         phrases.into_iter().flatten().filter(|phrase| self.begins_with(rest, phrase)).map(Vec::len)
     }
 
     fn begins_with(&self, tokens: &[Token<'_>], phrase: &[String]) -> bool {
+        tokens.len() >= phrase.len() && self.is_same(tokens.iter(), phrase)
+    }
+
+    fn is_same<'a>(&self, tokens: impl Iterator<Item = &'a Token<'a>>, phrase: &[String]) -> bool {
         let is_same = |(token, word): (&Token<'_>, &String)| {
             token.text == word || (!self.other_words.contains(token.text) && prolongs(token.text, word))
         };
-        tokens.len() >= phrase.len() && tokens.iter().zip(phrase).all(is_same)
+        tokens.zip(phrase).all(is_same)
     }
 }

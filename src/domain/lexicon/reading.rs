@@ -1,5 +1,7 @@
 //! Reading one text.
 
+use super::composing::Part;
+use super::hearing::hear;
 use super::normalise::{is_symbol, normalise};
 use super::phrases::Entry;
 use super::plain::is_plain;
@@ -21,14 +23,20 @@ pub(super) enum Whole<'a> {
     Mixed(&'a Entry),
 }
 
+impl Whole<'_> {
+    pub(super) fn is_agreed(&self) -> bool {
+        matches!(self, Self::Agreed(_))
+    }
+}
+
 impl Lexicon {
     /// Reads a text as an answer.
     ///
-    /// Affirmative or negative only if the whole text is one entry, that entry repeated
-    /// ("sim sim"), or either with emoji entries of the same polarity before or after it, and the
-    /// text is plain ([`is_plain`]). Other
-    /// sequences of entries are no answer even where all agree: "não cancela" means do *not*
-    /// cancel.
+    /// Affirmative or negative only if the text is plain ([`is_plain`]) and the whole of it is one
+    /// entry, that entry repeated ("sim sim"), either with emoji entries of the same polarity
+    /// before or after it, or an answer composed of several pieces of one language
+    /// (`policies/lexicons/README.md`). Other sequences of entries are no answer even where all
+    /// agree: "não cancela" means do *not* cancel.
     ///
     /// Deterministic, total, and bounded by [`MAX_ANSWER_CHARS`] whatever the length of the text.
     #[must_use]
@@ -39,11 +47,26 @@ impl Lexicon {
         if is_cut {
             return self.read_long(&tokens);
         }
-        match self.whole(&tokens) {
-            Some(Whole::Agreed(entry)) if is_plain(text) => entry.plain(),
+        match self.whole(&tokens).or_else(|| self.composed(text, &folded)) {
+            Some(Whole::Agreed(entry)) if is_plain(text) && !self.stands_apart(&tokens) => entry.plain(),
             Some(Whole::Agreed(entry) | Whole::Mixed(entry)) => entry.qualified(),
             None => self.read_part(&tokens),
         }
+    }
+
+    /// Whether words stand together that mean something else than each of them does: "yeah yeah".
+    pub(super) fn stands_apart(&self, tokens: &[&str]) -> bool {
+        self.grammars.iter().any(|grammar| grammar.stands_apart(tokens))
+    }
+
+    /// What the text says if it is put together of several pieces, all of one language.
+    fn composed(&self, text: &str, folded: &str) -> Option<Whole<'_>> {
+        let heard = hear(text, folded)?;
+        let composed = self.grammars.iter().filter_map(|grammar| grammar.compose(&heard));
+        let mut entries = composed.filter_map(|parts| parts.iter().find_map(Part::entry));
+        let first = entries.next()?;
+        let agree = entries.all(|entry| entry.polarity == first.polarity);
+        Some(if agree { Whole::Agreed(first) } else { Whole::Mixed(first) })
     }
 
     fn read_long(&self, head: &[&str]) -> Reading {

@@ -15,6 +15,7 @@ use super::slots::SlotRules;
 use super::validate::validate;
 use super::viewing::{OocRules, RedactionRules};
 use super::{PolicyError, SafetyClass};
+use crate::domain::lexicon::Says;
 
 /// Which pack decided, exactly. Recorded with every decision.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -158,6 +159,10 @@ pub struct CommandEntry {
     /// A shorter confirmation window, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation_ttl_seconds: Option<u32>,
+    /// Words by which people name this command and which refuse elsewhere, by language: "cancel". Said alone they neither
+    /// confirm it nor refuse it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub says: BTreeMap<String, Vec<String>>,
 }
 
 /// A policy pack, as its author wrote it.
@@ -211,6 +216,8 @@ pub struct LoadedPack {
     pub(super) file: String,
     pub(super) document: Option<String>,
     pub(super) commands: HashMap<String, usize>,
+    /// The words that name a command, of those that have such words.
+    pub(super) says: HashMap<String, Says>,
     pub(super) patterns: BTreeMap<String, CompiledPattern>,
 }
 
@@ -224,7 +231,14 @@ impl LoadedPack {
             return Err(errors.into_iter().map(|e| e.in_file(file)).collect());
         }
         let names = pack.commands.iter().enumerate();
+        let with_words = pack.commands.iter().filter(|entry| !entry.says.is_empty());
+        let says = with_words.map(|entry| {
+            let mut says = Says::default();
+            says.add(&entry.says, &pack.version);
+            (entry.name.clone(), says)
+        });
         Ok(Self {
+            says: says.collect(),
             commands: names.map(|(at, entry)| (entry.name.clone(), at)).collect(),
             reference: PolicyRef { pack_id: pack.pack_id.clone(), version: pack.version.clone(), hash },
             pack,

@@ -6,13 +6,15 @@
 //! 3. the pack for (tenant, environment, command, group, class) gives the demands. If it lists the command with a
 //!    stricter class, that class counts, and nothing is selected again.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::pack::{LoadedPack, PolicyPack, PolicyRef, Selector};
 use super::{CommandRules, PolicyError, SafetyClass, SlotRefusal};
+use crate::domain::lexicon::Says;
 
 /// Whose rules are asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -212,6 +214,18 @@ impl<'a> PolicyView<'a> {
             .find(|(selector, _)| applies(selector, name, group, class))
             .map_or(class_pack, |(_, pack)| self.loaded(*pack));
         CommandRules::compose(name, class, class_pack, demanding)
+    }
+
+    /// The words that name a command, in every pack that may have a say in it.
+    #[must_use]
+    pub fn says(&self, name: &str) -> Cow<'a, Says> {
+        let conditional = self.conditional.iter().map(|(_, pack)| *pack);
+        let packs: BTreeSet<usize> = conditional.chain([self.base]).collect();
+        let mut says = packs.into_iter().filter_map(|at| self.loaded(at).says.get(name));
+        match says.next() {
+            None => Cow::default(),
+            Some(first) => says.fold(Cow::Borrowed(first), |all, more| Cow::Owned(all.into_owned().and(more))),
+        }
     }
 
     /// Indices come from the shelves themselves and the shelves never change.

@@ -10,6 +10,7 @@ use super::slots::{
 };
 use super::viewing::{EXTENSIONS, RedactionRules};
 use super::{ApprovalRule, PolicyError, PolicyPack, SafetyClass};
+use crate::domain::lexicon::{is_plain, normalise};
 use crate::domain::time::Zone;
 
 /// Longest confirmation window without a recorded reason, in seconds.
@@ -142,6 +143,17 @@ fn command(at: usize, entry: &CommandEntry, pack: &PolicyPack, errors: &mut Vec<
                 format!("`{path}` lies in `{wider}`, which may change as a whole already"),
                 "Keep the one that is meant.",
             );
+        }
+    }
+    for (locale, words) in &entry.says {
+        for (n, word) in words.iter().enumerate() {
+            if normalise(word).is_empty() || !is_plain(word) {
+                complain(
+                    &format!("says/{locale}/{n}"),
+                    format!("{word:?} has no word, asks, trails off or has a hidden character"),
+                    "Write the words as people say them, such as `cancel` or `cancel it`.",
+                );
+            }
         }
     }
     if entry.confirmation == Some(Confirmation::None) && class.confirmation == Confirmation::Required {

@@ -5,9 +5,10 @@ use super::World;
 use crate::domain::canonical::Digest;
 use crate::domain::context::OwnQuestion;
 use crate::domain::event::LastQuestion;
-use crate::domain::id::ConversationId;
+use crate::domain::id::{ConversationId, ItemId};
 use crate::domain::message::MessageRecord;
 use crate::domain::time::Timestamp;
+use crate::domain::verdict::Reason;
 
 /// How many messages a conversation remembers that were deleted or edited before they arrived. Channels deliver a message
 /// and its deletion seconds apart, in either order.
@@ -28,6 +29,15 @@ impl World {
         let Some(context) = context else { return };
         context.own_question = Some(OwnQuestion { message_id: message.message_id.clone(), asked_at: at });
         self.touched.contexts.insert(context.context_id.clone());
+    }
+
+    /// A request of the person's own comes between the question heard last and a bare answer to it.
+    pub(super) fn hear_request(&mut self, message: &MessageRecord, passed_by: &ItemId) {
+        let heard = self.conversations.get(&message.conversation_id).and_then(|heard| heard.last_question.as_ref());
+        let is_between = heard == Some(&LastQuestion::Item(passed_by.clone()));
+        if is_between && message.verdict.reason == Reason::NewRequest {
+            self.hear(&message.conversation_id, LastQuestion::Other);
+        }
     }
 
     pub(super) fn hear(&mut self, conversation_id: &ConversationId, question: LastQuestion) {

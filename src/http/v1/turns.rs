@@ -99,6 +99,7 @@ impl MessageWire {
             system: self.system.map(|news| news.0.news()),
             expects_reply: self.expects_reply.unwrap_or(true),
             prompt_for: self.prompt_for,
+            locale: self.locale,
             correlation_id: self.correlation_id,
             extensions: extensions(self.extensions)?,
             body_digest: call.caller.keyed(Purpose::Request, &canonical(&lasting(body))),

@@ -17,6 +17,11 @@ pub enum PublishError {
     /// Some of its own cases fail; each line names a file, a case and the difference.
     #[error("{} cases failed", .0.len())]
     Cases(Vec<String>),
+    /// A pack was edited and kept its version, by which people and evidence name it.
+    #[error(
+        "pack {pack_id} is published or shipped as version {version} with another content; raise `version` in its file and publish again"
+    )]
+    SameVersion { pack_id: String, version: String },
     /// The newest version cannot be read for comparison.
     #[error("{0}")]
     Policies(#[from] PolicyFailure),
@@ -59,6 +64,9 @@ pub async fn publish_policies(
     let hash = set_hash(&paths).map_err(|error| PublishError::Broken(vec![error]))?;
     let packs: Vec<PolicyRef> = packs_of(&rules).cloned().collect();
     let same = same(store, &hash, &paths).await?;
+    if same.is_none() {
+        refuse_same_version(store, &packs).await?;
+    }
     let version = if let Some(version) = same {
         version
     } else {
@@ -73,6 +81,26 @@ pub async fn publish_policies(
         passed,
         without_pack: attached_elsewhere(store, &rules).await?,
     })
+}
+
+/// How many published versions are compared with a new one.
+const COMPARED_VERSIONS: u32 = 200;
+
+/// Refuses a pack that has the name and the version of an earlier one, or of one that the program brings along, and another
+/// content.
+async fn refuse_same_version(store: &dyn Store, packs: &[PolicyRef]) -> Result<(), PublishError> {
+    let shipped = PackSource::Shipped.load().map_err(PublishError::Broken)?;
+    let published = store.policy_versions(None, COMPARED_VERSIONS).await?;
+    let known = published.into_iter().flat_map(|version| version.packs).chain(packs_of(&shipped).cloned());
+    for earlier in known {
+        let is_edited = |pack: &&PolicyRef| {
+            pack.pack_id == earlier.pack_id && pack.version == earlier.version && pack.hash != earlier.hash
+        };
+        if let Some(PolicyRef { pack_id, version, .. }) = packs.iter().find(is_edited).cloned() {
+            return Err(PublishError::SameVersion { pack_id, version });
+        }
+    }
+    Ok(())
 }
 
 /// The newest version, if it is this set. A version with the same hash and other files was tampered with.

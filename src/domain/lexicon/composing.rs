@@ -1,0 +1,332 @@
+//! Answers of several pieces: "bom dia, pode sim, obrigada".
+//!
+//! A text is a composed answer if it is nothing but entries of one polarity and words that may stand beside them, all of
+//! one language. Every word must be known: what the files do not list never answers.
+
+use std::collections::BTreeSet;
+
+use super::hearing::Heard;
+use super::normalise::is_symbol;
+use super::phrases::{Entries, Entry, Phrases, Polarity, SpokenPhrases, Token};
+
+/// How many pieces may be tried for one text before it is taken for no composed answer.
+const MAX_TRIED: u32 = 4_000;
+
+/// The kinds of words that may stand beside an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BesideClass {
+    /// "Bom dia".
+    Greeting,
+    /// "Obrigada". Beside nothing but an acknowledgement ("ok, thanks") it leaves open what is meant, as does a greeting.
+    Thanks,
+    /// "Please".
+    Politeness,
+    /// How somebody is addressed: "moça", "mate".
+    Vocative,
+    /// What leads up to an answer and stands before all of it: "pues", "opa".
+    Filler,
+    /// "Perfeito".
+    Praise,
+    /// "Sorry": beside a no only.
+    Regret,
+    /// An emoji that shows good will.
+    Emoji,
+}
+
+impl BesideClass {
+    /// Its name in lexicon files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Greeting => "greetings",
+            Self::Thanks => "thanks",
+            Self::Politeness => "politeness",
+            Self::Vocative => "vocatives",
+            Self::Filler => "fillers",
+            Self::Praise => "praise",
+            Self::Regret => "regrets",
+            Self::Emoji => "emoji",
+        }
+    }
+}
+
+/// What answers in one language, and what may stand beside it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Grammar {
+    pub(super) entries: Entries,
+    /// Folded entries that say nothing but yes, or nothing but no: other entries may stand directly beside them.
+    pub(super) particles: BTreeSet<String>,
+    /// Folded entries that also say no more than "I have heard".
+    pub(super) acknowledgements: BTreeSet<String>,
+    /// Folded entries that with "please" may ask for a confirmation.
+    pub(super) asks_too: BTreeSet<String>,
+    /// Words that open a condition if they are written just so and more follows.
+    pub(super) conditions: BTreeSet<String>,
+    pub(super) apart: Phrases,
+    pub(super) negations: Phrases,
+    pub(super) beside: Vec<(BesideClass, SpokenPhrases)>,
+    /// What a no may be put to: "that", "everything".
+    pub(super) objects: SpokenPhrases,
+    /// Negative entries that ask to stop something, to which an object may be put.
+    pub(super) call_offs: SpokenPhrases,
+}
+
+/// One piece of a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Piece<'a> {
+    Entry(&'a Entry),
+    Beside(BesideClass),
+    /// "Everything" after "cancel".
+    Object,
+    /// Words that name the command which is asked about.
+    Named,
+}
+
+/// A piece and the tokens it stands on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) piece: Piece<'a>,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// The pieces that a text falls into.
+pub(super) type Parts<'a> = Vec<Part<'a>>;
+
+impl Grammar {
+    /// The entries that a text is composed of, if they agree.
+    pub(super) fn compose<'a>(&'a self, heard: &[Heard<'_>]) -> Option<Parts<'a>> {
+        self.parts(heard, None, &|parts| self.is_answer(parts))
+    }
+
+    /// The first way to divide the text into pieces that `is_meant` accepts. `named` are words that name the command; as
+    /// such they are no answers.
+    pub(super) fn parts<'a>(
+        &'a self,
+        heard: &[Heard<'_>],
+        named: Option<&SpokenPhrases>,
+        is_meant: &dyn Fn(&[Part<'a>]) -> bool,
+    ) -> Option<Parts<'a>> {
+        let words: Vec<&str> = heard.iter().map(|heard| heard.token.text).collect();
+        if self.stands_apart(&words) {
+            return None;
+        }
+        let mut walk = Walk { grammar: self, heard, named, is_meant, left: MAX_TRIED };
+        let mut parts = Vec::new();
+        walk.on(0, &mut parts).then_some(parts)
+    }
+
+    /// Whether words stand together that mean something else than each of them does.
+    pub(super) fn stands_apart(&self, words: &[&str]) -> bool {
+        self.apart.find_in(words).is_some()
+    }
+
+    fn is_answer(&self, parts: &[Part<'_>]) -> bool {
+        let entries = || parts.iter().filter_map(Part::entry);
+        let Some(first) = entries().next() else { return false };
+        let has = |class| parts.iter().any(|part| matches!(part.piece, Piece::Beside(found) if found == class));
+        match first.polarity {
+            Polarity::Negative => true,
+            Polarity::Affirmative => {
+                let is_strong = entries().any(|entry| !self.only_acknowledges(entry));
+                let closes = has(BesideClass::Thanks) || has(BesideClass::Greeting);
+                let addresses = has(BesideClass::Politeness) || has(BesideClass::Greeting);
+                let asks = addresses && entries().any(|entry| self.asks_too.contains(&entry.folded));
+                !has(BesideClass::Regret)
+                    && (is_strong || !closes)
+                    && (!asks || entries().any(|entry| self.is_clear_yes(entry)))
+            }
+        }
+    }
+
+    /// What a text asks to stop, if it begins with a phrase that asks so, perhaps after courtesies: words that are no answer
+    /// and nothing like "that".
+    pub(super) fn request_of<'a>(&self, tokens: &'a [Token<'_>]) -> Option<Vec<&'a str>> {
+        let asks = |at: usize| self.call_offs.lengths_at(tokens, at).max();
+        let mut at = 0;
+        while let (None, Some(beside)) = (asks(at), self.longest_beside(tokens, at)) {
+            at += beside;
+        }
+        at += asks(at)?;
+        let object = |at: usize| self.objects.lengths_at(tokens, at).max();
+        while let Some(more) = object(at).or_else(|| self.longest_beside(tokens, at)) {
+            at += more;
+        }
+        let rest: Vec<&str> = tokens.get(at..).unwrap_or_default().iter().map(|token| token.text).collect();
+        let first = rest.get(..1).unwrap_or_default();
+        let undoes = self.negations.find_in(first).is_some();
+        (rest.iter().any(|word| !is_symbol(word)) && !undoes).then_some(rest)
+    }
+
+    fn longest_beside(&self, tokens: &[Token<'_>], at: usize) -> Option<usize> {
+        self.beside.iter().filter_map(|(_, phrases)| phrases.lengths_at(tokens, at).max()).max()
+    }
+
+    fn only_acknowledges(&self, entry: &Entry) -> bool {
+        is_symbol(&entry.folded) || self.acknowledgements.contains(&entry.folded)
+    }
+
+    /// Whether the entry says nothing but yes.
+    pub(super) fn is_clear_yes(&self, entry: &Entry) -> bool {
+        entry.polarity == Polarity::Affirmative && self.particles.contains(&entry.folded)
+    }
+
+    /// Whether the entry says no with more than the bare word: "don't", "não quero".
+    pub(super) fn is_spoken_no(&self, entry: &Entry) -> bool {
+        let words: Vec<&str> = entry.folded.split(' ').collect();
+        entry.polarity == Polarity::Negative
+            && !self.particles.contains(&entry.folded)
+            && self.negations.find_in(&words).is_some()
+    }
+
+    /// Whether one entry may follow another without a pause.
+    fn may_touch(&self, one: &Entry, other: &Entry) -> bool {
+        let is_particle = |entry: &Entry| self.particles.contains(&entry.folded);
+        let same = one.folded == other.folded;
+        match one.polarity {
+            Polarity::Affirmative => {
+                same || is_particle(one) || is_particle(other) || self.acknowledgements.contains(&one.folded)
+            }
+            // "No cancel" may mean do not cancel: a bare no takes no other word after it that does not say no itself.
+            Polarity::Negative => {
+                let words: Vec<&str> = other.folded.split(' ').collect();
+                same || (is_particle(one) && (is_particle(other) || self.negations.find_in(&words).is_some()))
+            }
+        }
+    }
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn entry(&self) -> Option<&'a Entry> {
+        match self.piece {
+            Piece::Entry(entry) => Some(entry),
+            Piece::Beside(_) | Piece::Object | Piece::Named => None,
+        }
+    }
+}
+
+/// Whether an entry is one letter that says yes. Beside other words it may be anything.
+fn is_lone_letter(entry: &Entry) -> bool {
+    let mut letters = entry.folded.chars();
+    let is_one = letters.next().is_some_and(char::is_alphabetic) && letters.next().is_none();
+    is_one && entry.polarity == Polarity::Affirmative
+}
+
+struct Walk<'a, 't, 'f> {
+    grammar: &'a Grammar,
+    heard: &'t [Heard<'t>],
+    named: Option<&'t SpokenPhrases>,
+    is_meant: &'f dyn Fn(&[Part<'a>]) -> bool,
+    left: u32,
+}
+
+impl<'a> Walk<'a, '_, '_> {
+    /// Whether the text from this token on falls into pieces that fit those before it.
+    fn on(&mut self, at: usize, parts: &mut Parts<'a>) -> bool {
+        if at == self.heard.len() {
+            return (self.is_meant)(parts);
+        }
+        let Some(left) = self.left.checked_sub(1) else { return false };
+        self.left = left;
+        for part in self.pieces(at) {
+            if self.fits(parts, &part) {
+                parts.push(part);
+                if self.on(part.end, parts) {
+                    return true;
+                }
+                parts.pop();
+            }
+        }
+        false
+    }
+
+    /// Every piece that begins at this token, the longest of each kind first.
+    fn pieces(&self, start: usize) -> Vec<Part<'a>> {
+        let rest = self.heard.get(start..).unwrap_or_default();
+        let texts: Vec<&str> = rest.iter().map(|heard| heard.token.text).collect();
+        let part = |piece, length: usize| Part { piece, start, end: start + length };
+        let mut pieces = Vec::new();
+        let named = self.named.map(|named| named.lengths_of(rest)).unwrap_or_default();
+        pieces.extend(named.into_iter().map(|length| part(Piece::Named, length)));
+        for length in (1..=rest.len()).rev() {
+            let entry = texts.get(..length).and_then(|texts| self.grammar.entries.get(texts));
+            let entry = entry.filter(|entry| !is_lone_letter(entry) && !self.names(start, length));
+            pieces.extend(entry.map(|entry| part(Piece::Entry(entry), length)));
+        }
+        for (class, phrases) in &self.grammar.beside {
+            pieces.extend(phrases.lengths_of(rest).into_iter().map(|length| part(Piece::Beside(*class), length)));
+        }
+        let objects = self.grammar.objects.lengths_of(rest);
+        pieces.extend(objects.into_iter().map(|length| part(Piece::Object, length)));
+        pieces
+    }
+
+    /// Whether words that name the command stand anywhere among these tokens: then they are no answer.
+    fn names(&self, start: usize, length: usize) -> bool {
+        let Some(named) = self.named else { return false };
+        (start..start + length).any(|at| {
+            let rest = self.heard.get(at..start + length).unwrap_or_default();
+            !named.lengths_of(rest).is_empty()
+        })
+    }
+
+    fn fits(&self, before: &[Part<'a>], part: &Part<'a>) -> bool {
+        let pause_since = |end: usize| (end..=part.start).any(|at| self.heard.get(at).is_some_and(|h| h.after_pause));
+        let last_entry = before.iter().rev().find_map(|part| part.entry().map(|entry| (entry, part.end)));
+        match part.piece {
+            Piece::Entry(entry) => {
+                let agrees = last_entry.is_none_or(|(last, _)| last.polarity == entry.polarity);
+                let touches = last_entry.filter(|(_, end)| !pause_since(*end));
+                let may_touch = touches.is_none_or(|(last, _)| self.grammar.may_touch(last, entry));
+                agrees && may_touch && !self.follows_condition(before, part) && !self.begins_condition(before, part)
+            }
+            Piece::Beside(BesideClass::Filler) => last_entry.is_none(),
+            // "Si bien", "si todo bien", "si cancela".
+            Piece::Beside(BesideClass::Praise) | Piece::Named => !self.follows_condition(before, part),
+            Piece::Beside(_) => true,
+            Piece::Object => before.last().is_some_and(|last| {
+                let is_call_off = match last.piece {
+                    Piece::Entry(entry) => {
+                        entry.polarity == Polarity::Negative && self.is_call_off(last.start, last.end)
+                    }
+                    Piece::Named | Piece::Object => true,
+                    Piece::Beside(_) => false,
+                };
+                is_call_off && !pause_since(last.end)
+            }),
+        }
+    }
+
+    fn is_call_off(&self, start: usize, end: usize) -> bool {
+        let words = self.heard.get(start..end).unwrap_or_default();
+        self.grammar.call_offs.lengths_of(words).contains(&(end - start))
+    }
+
+    /// Whether the token is a word that opens a condition, written just so.
+    fn opens_condition(&self, at: usize) -> bool {
+        let conditions = &self.grammar.conditions;
+        self.heard.get(at).is_some_and(|heard| !heard.is_accented && conditions.contains(heard.token.text))
+    }
+
+    /// Whether the piece stands right after a single word that then reads as a condition: "si confirma".
+    fn follows_condition(&self, before: &[Part<'a>], part: &Part<'a>) -> bool {
+        let pauses = self.heard.get(part.start).is_none_or(|heard| heard.after_pause);
+        let is_same = |last: &Part<'_>| match (last.piece, part.piece) {
+            (Piece::Entry(one), Piece::Entry(other)) => one.folded == other.folded,
+            _ => false,
+        };
+        !pauses
+            && before
+                .last()
+                .is_some_and(|last| last.end - last.start == 1 && self.opens_condition(last.start) && !is_same(last))
+    }
+
+    /// Whether the piece begins with such a word and stands right after other words: "dale si confirmo".
+    fn begins_condition(&self, before: &[Part<'a>], part: &Part<'a>) -> bool {
+        let pauses = self.heard.get(part.start).is_none_or(|heard| heard.after_pause);
+        let is_last = part.end == self.heard.len();
+        let alone = part.end - part.start == 1 && is_last;
+        let repeats = before.iter().all(|last| last.end - last.start == 1 && self.opens_condition(last.start));
+        self.opens_condition(part.start) && !pauses && !before.is_empty() && !alone && !repeats
+    }
+}

@@ -1,0 +1,151 @@
+//! What a lexicon file says of answers that are put together of several pieces.
+
+use serde::{Deserialize, Serialize};
+
+use super::build::{fold, phrases};
+use super::composing::{BesideClass, Grammar};
+use super::phrases::{Entries, Phrases, SpokenPhrases};
+use super::{LexiconError, LexiconFile};
+
+/// How answers of several pieces are put together. Without it, no answer of the file is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Composing {
+    /// Entries that say nothing but yes or nothing but no, as `sim`: other entries may stand directly beside them.
+    #[serde(default)]
+    pub particles: Vec<String>,
+    /// Affirmative entries that also say no more than "I have heard", as `ok`: with nothing but thanks beside them they
+    /// answer nothing.
+    #[serde(default)]
+    pub acknowledgements: Vec<String>,
+    /// Affirmative entries that with "please" or a greeting beside them may also ask the reader to confirm: there they
+    /// answer only beside a particle.
+    #[serde(default)]
+    pub asks_too: Vec<String>,
+    /// Entries that answer only where this language alone is read: because the message's locale picks it, or because no
+    /// other is loaded.
+    #[serde(default)]
+    pub only_here: Vec<String>,
+    /// Entries whose letters must not be repeated, because that turns them round: `suuure`.
+    #[serde(default)]
+    pub not_prolonged: Vec<String>,
+    /// Words that together mean something else than each of them does: no composed answer has them.
+    #[serde(default)]
+    pub apart: Vec<String>,
+    /// Words that open a condition if they are written just so, accents included, and more follows without a pause: `si`.
+    #[serde(default)]
+    pub conditions: Vec<String>,
+    /// Phrases that ask to stop something and may have an object: `cancela`. With an object of their own they are a new
+    /// request ([`super::Lexicon::begins_request`]).
+    #[serde(default)]
+    pub request_verbs: Vec<String>,
+    /// Objects that name nothing new: `that`, `everything`.
+    #[serde(default)]
+    pub objects: Vec<String>,
+    /// What may stand beside an answer.
+    #[serde(default)]
+    pub beside: Beside,
+}
+
+/// Words that may stand beside an answer, by what they do ([`BesideClass`]).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beside {
+    #[serde(default)]
+    pub greetings: Vec<String>,
+    #[serde(default)]
+    pub thanks: Vec<String>,
+    #[serde(default)]
+    pub politeness: Vec<String>,
+    #[serde(default)]
+    pub vocatives: Vec<String>,
+    #[serde(default)]
+    pub fillers: Vec<String>,
+    #[serde(default)]
+    pub praise: Vec<String>,
+    #[serde(default)]
+    pub regrets: Vec<String>,
+    #[serde(default)]
+    pub emoji: Vec<String>,
+}
+
+impl Beside {
+    fn lists(&self) -> [(BesideClass, &Vec<String>); 8] {
+        [
+            (BesideClass::Greeting, &self.greetings),
+            (BesideClass::Thanks, &self.thanks),
+            (BesideClass::Politeness, &self.politeness),
+            (BesideClass::Vocative, &self.vocatives),
+            (BesideClass::Filler, &self.fillers),
+            (BesideClass::Praise, &self.praise),
+            (BesideClass::Regret, &self.regrets),
+            (BesideClass::Emoji, &self.emoji),
+        ]
+    }
+}
+
+/// The language of a locale: "pt" of "pt-BR".
+pub(super) fn language(locale: &str) -> String {
+    locale.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// The grammar of one file, whose answers are `entries`.
+pub(super) fn grammar(file: &LexiconFile, entries: Entries, all: &[LexiconFile]) -> Result<Grammar, LexiconError> {
+    let own = std::slice::from_ref(file);
+    let folded = |list: &Vec<String>| list.iter().map(|written| fold(file, written)).collect::<Result<_, _>>();
+    let spoken = |list: &Vec<String>| -> Result<SpokenPhrases, LexiconError> {
+        let mut phrases = Phrases::default();
+        for written in list {
+            phrases.add(fold(file, written)?);
+        }
+        Ok(SpokenPhrases::new(&phrases, &Phrases::default()))
+    };
+    let words = &file.composing;
+    let mut beside = Vec::new();
+    for (class, list) in words.beside.lists() {
+        refuse_meaning(file, list, all)?;
+        beside.push((class, spoken(list)?));
+    }
+    refuse_strangers(file, &words.particles, true)?;
+    refuse_strangers(file, &words.acknowledgements, false)?;
+    refuse_strangers(file, &words.asks_too, false)?;
+    refuse_strangers(file, &words.only_here, true)?;
+    Ok(Grammar {
+        entries,
+        particles: folded(&words.particles)?,
+        acknowledgements: folded(&words.acknowledgements)?,
+        asks_too: folded(&words.asks_too)?,
+        conditions: words.conditions.iter().map(|word| word.to_lowercase()).collect(),
+        apart: phrases(own, |file| &file.composing.apart)?,
+        negations: phrases(own, |file| &file.negations)?,
+        beside,
+        objects: spoken(&words.objects)?,
+        call_offs: spoken(&words.request_verbs)?,
+    })
+}
+
+/// Refuses words beside an answer that say something themselves: a negation or a condition.
+fn refuse_meaning(file: &LexiconFile, list: &[String], all: &[LexiconFile]) -> Result<(), LexiconError> {
+    let negations = phrases(all, |file| &file.negations)?;
+    let qualifiers = phrases(std::slice::from_ref(file), |file| &file.qualifiers)?;
+    for written in list {
+        let folded = fold(file, written)?;
+        let tokens: Vec<&str> = folded.split(' ').collect();
+        if let Some(found) = negations.find_in(&tokens).or_else(|| qualifiers.find_in(&tokens)) {
+            let (locale, entry, word) = (file.locale.clone(), written.clone(), found.to_owned());
+            return Err(LexiconError::MeansSomething { locale, entry, word });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a class of entries that names what is no entry.
+fn refuse_strangers(file: &LexiconFile, list: &[String], or_negative: bool) -> Result<(), LexiconError> {
+    let negative = file.negative.iter().filter(|_| or_negative);
+    let known: Vec<String> =
+        file.affirmative.iter().chain(negative).map(|entry| fold(file, entry)).collect::<Result<_, _>>()?;
+    match list.iter().find(|written| !fold(file, written).is_ok_and(|folded| known.contains(&folded))) {
+        Some(entry) => Err(LexiconError::NoEntry { locale: file.locale.clone(), entry: entry.clone() }),
+        None => Ok(()),
+    }
+}

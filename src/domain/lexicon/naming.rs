@@ -1,0 +1,191 @@
+//! Commands whose name is a word of refusal: "Cancel order 1?" — "cancel".
+
+use std::collections::BTreeMap;
+
+use super::composing::{Grammar, Part, Parts, Piece};
+use super::hearing::{Heard, hear};
+use super::normalise::normalise;
+use super::phrases::{Entry, Phrases, SpokenPhrases, Token};
+use super::plain::is_plain;
+use super::reading::squeeze_symbols;
+use super::{Lexicon, Reading};
+
+/// The words by which people name a command, by language (`commands[].says` of a policy pack).
+#[derive(Debug, Clone, Default)]
+pub struct Says {
+    phrases: SpokenPhrases,
+    named: Vec<Named>,
+}
+
+/// One of them, as the pack writes it.
+#[derive(Debug, Clone)]
+struct Named {
+    locale: String,
+    written: String,
+    folded: String,
+    version: String,
+}
+
+/// What a text that names the command says about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Naming {
+    /// "Yes, cancel it."
+    Yes(Reading),
+    /// "Don't cancel it."
+    No(Reading),
+    /// "Cancel it": it may mean the command, or a refusal of it.
+    Unclear(Reading),
+}
+
+impl Naming {
+    /// The reading that stands for it: an unclear one is qualified, and names the words that name the command.
+    #[must_use]
+    pub fn reading(&self) -> &Reading {
+        match self {
+            Self::Yes(reading) | Self::No(reading) | Self::Unclear(reading) => reading,
+        }
+    }
+}
+
+impl Says {
+    /// Adds the words that a pack of this version lists, by language.
+    pub fn add(&mut self, words: &BTreeMap<String, Vec<String>>, version: &str) {
+        for (locale, written) in words.iter().flat_map(|(locale, list)| list.iter().map(move |word| (locale, word))) {
+            let named = Named {
+                locale: locale.clone(),
+                written: written.clone(),
+                folded: normalise(written),
+                version: version.to_owned(),
+            };
+            self.named.push(named);
+        }
+        self.index();
+    }
+
+    fn index(&mut self) {
+        let mut folded = Phrases::default();
+        self.named.iter().filter(|named| !named.folded.is_empty()).for_each(|named| folded.add(named.folded.clone()));
+        self.phrases = SpokenPhrases::new(&folded, &Phrases::default());
+    }
+
+    /// The words of both.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.named.extend(other.named.iter().cloned());
+        self.index();
+        self
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.named.is_empty()
+    }
+
+    fn reading(&self, tokens: &[Token<'_>]) -> Option<Reading> {
+        let found = self.phrases.find(tokens).into_iter().max_by_key(|span| (span.len(), usize::MAX - span.start))?;
+        let words: Vec<&str> = tokens.get(found)?.iter().map(|token| token.text).collect();
+        let said = words.join(" ");
+        let named = self.named.iter().find(|named| named.folded == said);
+        let named =
+            named.or_else(|| self.named.iter().find(|named| super::normalise::prolongs(&said, &named.folded)))?;
+        let (locale, entry, version) = (named.locale.clone(), named.written.clone(), named.version.clone());
+        Some(Reading::Qualified { locale, entry, version })
+    }
+}
+
+impl Lexicon {
+    /// What the text says about a command that `says` names; none if it does not name it, or says something else about it.
+    ///
+    /// A clear yes beside the name, with or without courtesies, is a yes; a no that is more than the bare word and stands
+    /// right before the name is a no. The name alone is neither, whatever it says where no such command is asked about.
+    #[must_use]
+    pub fn read_naming(&self, text: &str, says: &Says) -> Option<Naming> {
+        if says.is_empty() {
+            return None;
+        }
+        let folded = normalise(text);
+        let words = squeeze_symbols(&folded);
+        let tokens: Vec<Token<'_>> = words.iter().map(|word| Token::new(word)).collect();
+        let unclear = Naming::Unclear(says.reading(&tokens)?);
+        let read = self.read(text);
+        let alone = matches!(read, Reading::Affirmative { .. } | Reading::Negative { .. });
+        let named = hear(text, &folded).and_then(|heard| self.named(&heard, says));
+        match named {
+            Some(NamedBy::Yes(entry)) if is_plain(text) => Some(Naming::Yes(entry.plain())),
+            Some(NamedBy::No(entry)) if is_plain(text) => Some(Naming::No(entry.plain())),
+            Some(NamedBy::Name | NamedBy::Yes(_) | NamedBy::No(_)) => Some(unclear),
+            None => alone.then_some(unclear),
+        }
+    }
+
+    fn named(&self, heard: &[Heard<'_>], says: &Says) -> Option<NamedBy<'_>> {
+        let said = |grammar: &Grammar, parts: &[Part<'_>]| names(parts).next().is_some() && grammar.any_yes(parts);
+        let denied = |grammar: &Grammar, parts: &[Part<'_>]| {
+            names(parts).next().is_some() && names(parts).all(|at| grammar.is_refused(heard, parts, at))
+        };
+        let any = |_: &Grammar, parts: &[Part<'_>]| names(parts).next().is_some();
+        let yes = self.first_parts(heard, says, &said).and_then(|(grammar, parts)| grammar.clear_yes(&parts));
+        let no = || self.first_parts(heard, says, &denied).and_then(|(grammar, parts)| grammar.spoken_no(&parts));
+        let name = || self.first_parts(heard, says, &any).map(|_| NamedBy::Name);
+        yes.map(NamedBy::Yes).or_else(|| no().map(NamedBy::No)).or_else(name)
+    }
+
+    fn first_parts<'a>(
+        &'a self,
+        heard: &[Heard<'_>],
+        says: &Says,
+        is_meant: &dyn Fn(&Grammar, &[Part<'_>]) -> bool,
+    ) -> Option<(&'a Grammar, Parts<'a>)> {
+        self.grammars.iter().find_map(|grammar| {
+            let parts = grammar.parts(heard, Some(&says.phrases), &|parts| is_meant(grammar, parts))?;
+            Some((grammar, parts))
+        })
+    }
+
+    /// Whether the text asks, by its first words, to stop something that it names itself: "cancel order 456". Then it is a
+    /// request of its own, whatever was asked.
+    #[must_use]
+    pub fn begins_request(&self, text: &str) -> bool {
+        let folded = normalise(text);
+        let words = squeeze_symbols(&folded);
+        let tokens: Vec<Token<'_>> = words.iter().map(|word| Token::new(word)).collect();
+        self.grammars.iter().filter_map(|grammar| grammar.request_of(&tokens)).any(|object| {
+            // A condition in whatever language. A single letter is a word of too many.
+            let is_letter = object.first().is_some_and(|word| word.chars().nth(1).is_none());
+            let answers = self.entries.get(&object).or_else(|| self.entries.leading(&object)).is_some();
+            !answers && (is_letter || !self.qualifiers.begin(&object))
+        })
+    }
+}
+
+enum NamedBy<'a> {
+    Yes(&'a Entry),
+    No(&'a Entry),
+    Name,
+}
+
+/// Which of the parts name the command.
+fn names<'a>(parts: &'a [Part<'_>]) -> impl Iterator<Item = usize> + 'a {
+    parts.iter().enumerate().filter(|(_, part)| matches!(part.piece, Piece::Named)).map(|(at, _)| at)
+}
+
+impl Grammar {
+    fn any_yes(&self, parts: &[Part<'_>]) -> bool {
+        parts.iter().filter_map(Part::entry).any(|entry| self.is_clear_yes(entry))
+    }
+
+    fn clear_yes<'a>(&self, parts: &[Part<'a>]) -> Option<&'a Entry> {
+        parts.iter().filter_map(Part::entry).find(|entry| self.is_clear_yes(entry))
+    }
+
+    fn spoken_no<'a>(&self, parts: &[Part<'a>]) -> Option<&'a Entry> {
+        parts.iter().filter_map(Part::entry).find(|entry| self.is_spoken_no(entry))
+    }
+
+    /// Whether the part that names the command stands right after a spoken no.
+    fn is_refused(&self, heard: &[Heard<'_>], parts: &[Part<'_>], at: usize) -> bool {
+        let touches = parts.get(at).and_then(|name| heard.get(name.start)).is_some_and(|heard| !heard.after_pause);
+        let before = at.checked_sub(1).and_then(|before| parts.get(before)).and_then(Part::entry);
+        touches && before.is_some_and(|entry| self.is_spoken_no(entry))
+    }
+}

@@ -6,9 +6,11 @@ use clap::Subcommand;
 
 use super::Failure;
 use crate::config::Settings;
-use crate::domain::lexicon::{Explained, Naming, ReadBy, Reading};
-use crate::domain::policy::{PolicyScope, SafetyClass};
+use crate::domain::lexicon::{Explained, Naming, ReadBy, Reading, Withdrawal};
+use crate::domain::policy::PolicyScope;
 use crate::domain::rulebook::Rulebook;
+use crate::domain::trying::{Outcome, try_text};
+use crate::domain::verdict::Reason;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LexiconCommand {
@@ -50,34 +52,35 @@ fn test(rulebook: &Rulebook, text: &str, locale: Option<&str>, pack: &str, comma
         environment: "none".to_owned(),
         attached_pack: Some(pack.to_owned()),
     };
-    let rules = rulebook.rules(&scope);
-    let lexicon = rules.lexicon.for_locale(locale);
-    let read_by: Vec<&str> = lexicon.versions().iter().map(|version| version.locale.as_str()).collect();
+    let trial = try_text(&rulebook.rules(&scope), text, locale, command);
+    let read_by: Vec<&str> = trial.lexicons.iter().map(|version| version.locale.as_str()).collect();
     println!("lexicons   {}", read_by.join(", "));
-    let explained = lexicon.explain(text);
-    show(&explained);
-    let stops = rules.lexicon.withdrawal(text).map_or("nothing", |heard| match heard {
-        crate::domain::lexicon::Withdrawal::Refusal => "a refusal",
-        crate::domain::lexicon::Withdrawal::CallOff => "a call-off",
-        crate::domain::lexicon::Withdrawal::Hesitation => "a hesitation",
+    show(&trial.explained);
+    let takes_back = trial.takes_back.map_or("nothing", |heard| match heard {
+        Withdrawal::Refusal => "a refusal",
+        Withdrawal::CallOff => "a call-off",
+        Withdrawal::Hesitation => "a hesitation",
     });
-    println!("after a yes that is not bound yet: {stops}");
-    let naming = command.and_then(|name| lexicon.read_naming(text, &rules.policy.says(name)));
-    let is_request = naming.is_none() && rules.lexicon.begins_request(text);
-    if let Some(name) = command {
-        println!("under {name}: {}", naming.as_ref().map_or("its name is not in it", named));
-        follows(
-            &format!("{name} ({})", rules.policy.command(name, None).class),
-            &explained.reading,
-            naming.as_ref(),
-            is_request,
-            rules.policy.command(name, None).bare_answers,
-        );
-        return;
+    println!("after a yes that is not bound yet: {takes_back}");
+    for under in &trial.under {
+        let what = match &under.command {
+            Some(name) => {
+                println!("under {name}: {}", under.naming.as_ref().map_or("its name is not in it", named));
+                format!("{name} ({})", under.class)
+            }
+            None => under.class.to_string(),
+        };
+        println!("{what}: bare {}; quoting the question {}", told(under.bare), told(under.quoted));
     }
-    for class in [SafetyClass::S0, SafetyClass::S1, SafetyClass::S2, SafetyClass::S3] {
-        let bare = rules.policy.pack().classes.of(class).bare_answers;
-        follows(&class.to_string(), &explained.reading, None, is_request, bare);
+}
+
+/// A verdict in the words of the contract, and what the bot does.
+fn told(Outcome { code, reason, .. }: Outcome) -> String {
+    match reason {
+        Reason::Bare | Reason::Quote => code.as_str().to_owned(),
+        Reason::OrdinaryMessage => format!("{}: route it", code.as_str()),
+        Reason::NewRequest => format!("{}, new_request: route it", code.as_str()),
+        reason => format!("{}, {}: put the question again", code.as_str(), reason.code()),
     }
 }
 
@@ -108,20 +111,4 @@ fn named(naming: &Naming) -> &'static str {
         Naming::No(_) => "it names the command and says no",
         Naming::Unclear(_) => "it names the command, which says neither yes nor no",
     }
-}
-
-/// What follows for an open question, bare and quoting it.
-fn follows(what: &str, reading: &Reading, naming: Option<&Naming>, is_request: bool, bare_answers: bool) {
-    let reading = naming.map_or(reading, Naming::reading);
-    let (quoted, counts) = match (reading, naming) {
-        (_, Some(Naming::Unclear(_))) => ("ambiguous, names_command: put the question again, with its buttons", false),
-        (Reading::Affirmative { .. }, _) => ("confirmed", true),
-        (Reading::Negative { .. }, _) => ("declined", true),
-        _ if is_request => ("not_an_answer, new_request: route it", false),
-        (Reading::Qualified { .. }, _) => ("ambiguous, qualified_answer: put the question again", false),
-        (Reading::Other, _) => ("not_an_answer: route it", false),
-    };
-    let bare =
-        if counts && !bare_answers { "ambiguous, bare_answer_not_allowed: put the question again" } else { quoted };
-    println!("{what}: bare {bare}; quoting the question {quoted}");
 }

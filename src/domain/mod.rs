@@ -33,5 +33,6 @@ mod space_id;
 pub mod speaking;
 pub mod subject;
 pub mod time;
+pub mod trying;
 pub mod verdict;
 pub mod world;

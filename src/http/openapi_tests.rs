@@ -10,6 +10,7 @@ use super::v1;
 use crate::domain::command::{ExecutionState, Outcome};
 use crate::domain::context::{BlockedOn, CloseReason};
 use crate::domain::item::VoidReason;
+use crate::domain::lexicon::Withdrawal;
 use crate::domain::lifecycle::Status;
 use crate::domain::message::{Direction, MessageKind};
 use crate::domain::policy::{DetailLevel, Profile, SafetyClass};
@@ -100,6 +101,7 @@ fn typed() -> BTreeMap<&'static str, BTreeSet<String>> {
         ("SafetyClass", words::<SafetyClass>()),
         ("Stance", words::<Stance>()),
         ("Status", words::<Status>()),
+        ("TakesBack", words::<Withdrawal>()),
         ("VerdictCode", words::<VerdictCode>()),
         ("VerdictReason", words::<Reason>()),
         ("VoidReason", words::<VoidReason>()),
@@ -120,11 +122,13 @@ const WRITTEN: &[(&str, &str)] = &[
     ("Language", include_str!("../service/wording/mod.rs")),
     ("LogReason", include_str!("../service/transparency/mod.rs")),
     ("LogState", include_str!("v1/public.rs")),
+    ("NamesCommand", include_str!("v1/policies.rs")),
     ("OocQueryName", include_str!("../service/ooc/query.rs")),
     ("PackSection", include_str!("../state_layer/assembly/admit.rs")),
     ("Polarity", include_str!("../domain/lexicon/mod.rs")),
     ("PartitionKind", include_str!("../state_layer/space.rs")),
     ("PolicyOrigin", include_str!("../service/policies/mod.rs")),
+    ("ReadBy", include_str!("../domain/lexicon/explaining.rs")),
     ("ReadinessStatus", include_str!("v1/public.rs")),
     ("RedactionLevel", include_str!("../service/access.rs")),
     ("RollbackProtection", include_str!("../service/transparency/guard.rs")),

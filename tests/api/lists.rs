@@ -1,10 +1,11 @@
 //! Lists, reads and what anybody may ask.
 
 use cscp::committer::Limits;
+use cscp::domain::id::TenantId;
 use cscp::domain::operation::CredentialKind;
 use cscp::domain::query::EvidenceQuery;
 use cscp::http::HttpConfig;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::house::House;
 
@@ -112,4 +113,28 @@ async fn packs_are_shown_to_whom_they_concern() {
     let pack = client.get("/v1/policies/strong").await.expect(200);
     assert_eq!(pack.text("/pack/pack_id"), "strong");
     client.get("/v1/policies/nothing").await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn what_a_text_would_mean_is_told_and_nothing_of_it_is_kept() {
+    let house = House::new().await;
+    let operator = house.client("a", CredentialKind::Operator, None, None).await;
+    let read = async |body: Value| operator.post("/v1/policies/basic/reading", body).await.expect(200);
+    let named = read(json!({"text": "pode cancelar", "locale": "pt-BR", "command": "order.cancel"})).await;
+    let under = &named.body["under"];
+    assert_eq!(under.as_array().map(Vec::len), Some(1));
+    assert_eq!(under[0]["bare"]["reason"], "names_command");
+    let plain = read(json!({"text": "sim, pode sim", "locale": "pt-BR"})).await;
+    assert_eq!(plain.text("/reading/polarity"), "affirmative");
+    assert_eq!(plain.text("/lexicons/0/locale"), "pt-BR");
+    let classes: Vec<_> = plain.body["under"].as_array().unwrap().iter().map(|under| &under["safety_class"]).collect();
+    assert_eq!(classes, ["S0", "S1", "S2", "S3"]);
+    let asks = read(json!({"text": "cancel order 456"})).await;
+    assert_eq!(asks.text("/under/0/bare/reason"), "new_request");
+    operator.post("/v1/policies/nothing/reading", json!({"text": "sim"})).await.problem(404, "not_found");
+    let long = json!({"text": "a".repeat(65_537)});
+    operator.post("/v1/policies/basic/reading", long).await.problem(422, "invalid_value");
+    let query = EvidenceQuery { limit: 200, ..EvidenceQuery::default() };
+    let kept = house.store.entries(&TenantId::new("a").unwrap(), &query).await.unwrap();
+    assert!(kept.items.is_empty(), "{kept:?}");
 }

@@ -69,6 +69,7 @@ const READS: &[Row] = &[
 const OF_NOBODY: &[(&str, &str)] = &[
     ("GET /v1/policies", "rules"),
     ("GET /v1/policies/{pack_id}", "rules"),
+    ("POST /v1/policies/{pack_id}/reading", "rules"),
     ("GET /v1/evidence/checkpoint", "hashes"),
     ("GET /v1/evidence/consistency", "hashes"),
     ("GET /openapi.yaml", "the document"),

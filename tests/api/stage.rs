@@ -233,6 +233,10 @@ impl Stage {
                 "/v1/principals/query",
                 json!({"principal_id": "x", "person_id": "x", "role": "supervisor", "alias": alias}),
             ),
+            "readText" => one(
+                "/v1/policies/basic/reading",
+                json!({"text": "pode cancelar", "locale": "pt-BR", "command": "order.cancel"}),
+            ),
             "queryOoc" => one(
                 "/v1/ooc/query",
                 json!({"query": "show active context", "conversation_id": "c", "context_id": context, "command_id": "c",

@@ -21,7 +21,7 @@ use crate::http::respond::unexpected;
 use crate::service::Committed;
 
 /// The longest text, in bytes. It is not stored.
-const MAX_TEXT: usize = 65_536;
+pub(super) const MAX_TEXT: usize = 65_536;
 /// The longest button id.
 const MAX_BUTTON_ID: usize = 1_024;
 /// The longest number, id or key in news about a person.
@@ -189,7 +189,7 @@ pub(super) struct TurnWire {
 /// How the words were read, whatever they answer.
 #[derive(Debug, Serialize)]
 #[serde(tag = "polarity", rename_all = "snake_case")]
-enum ReadingWire {
+pub(super) enum ReadingWire {
     Affirmative { language: String, entry: String },
     Negative { language: String, entry: String },
     Qualified { language: String, entry: String },
@@ -197,7 +197,7 @@ enum ReadingWire {
 }
 
 impl ReadingWire {
-    fn of(reading: Reading) -> Self {
+    pub(super) fn of(reading: Reading) -> Self {
         match reading {
             Reading::Affirmative { locale: language, entry, .. } => Self::Affirmative { language, entry },
             Reading::Negative { locale: language, entry, .. } => Self::Negative { language, entry },

@@ -79,7 +79,7 @@ fn the_complaints_about_all_files_come_together() {
         ("e.yaml", BASIC),
     ]);
     let said = told(&source);
-    let starts = ["a.yaml:72:3 /answers/reactions", "b.yaml:33:", "c.yaml:", "e.yaml /pack_id", "e.yaml /selectors/0"];
+    let starts = ["a.yaml:71:3 /answers/reactions", "b.yaml:33:", "c.yaml:", "e.yaml /pack_id", "e.yaml /selectors/0"];
     assert_eq!(said.len(), starts.len(), "{said:#?}");
     for (line, start) in said.iter().zip(starts) {
         assert!(line.starts_with(start), "{line}");

@@ -60,11 +60,8 @@ fn words_that_name_the_command_are_asked_about_by_button() {
         "não, cancela",
         "no cancel",
         "no, cancel it",
-        "stop",
         "cancela tudo",
-        "desisto",
         "anular",
-        "pare",
         "cancela isso",
         "cancela agora",
     ] {

@@ -372,9 +372,71 @@ fn answers() -> Vec<String> {
 
 fn known_tokens() -> &'static BTreeSet<String> {
     static TOKENS: std::sync::OnceLock<BTreeSet<String>> = std::sync::OnceLock::new();
-    TOKENS.get_or_init(|| answers().iter().flat_map(|entry| words(entry)).collect())
+    TOKENS.get_or_init(|| {
+        let beside = files().into_iter().flat_map(|file| {
+            let beside = file.composing.beside;
+            let polite = [beside.greetings, beside.thanks, beside.politeness, beside.vocatives].concat();
+            [polite, beside.fillers, beside.praise, beside.regrets, beside.emoji].concat()
+        });
+        answers().into_iter().chain(beside).flat_map(|entry| words(&entry)).collect()
+    })
 }
 
 fn words(entry: &str) -> Vec<String> {
     normalise(entry).split(' ').map(squeezed).collect()
+}
+
+/// Said politely they decline, doubt, mock or ask: what a stranger found that had confirmed.
+#[test]
+fn what_only_sounds_like_a_yes_is_none() {
+    let lexicon = shipped();
+    for text in [
+        "that's ok",
+        "that's okay",
+        "that's fine",
+        "that is ok",
+        "va qué va",
+        "va, qué va",
+        "qué va",
+        "tá certo isso",
+        "está certo isso",
+        "certo isso",
+        "tá bom isso",
+        "puedes confirmar",
+        "moça, confirma",
+        "señorita confirma",
+        "yes ;)",
+        "sim ;)",
+    ] {
+        assert_ne!(kind(&lexicon.read(text)), Yes, "{text}");
+    }
+}
+
+/// A request stays one after a yes, a no, or a word of introduction.
+#[test]
+fn a_request_is_one_wherever_it_begins() {
+    let lexicon = shipped();
+    for text in [
+        "sim, cancela o pedido 456",
+        "não, cancela o pedido 456",
+        "me cancela o pedido 456",
+        "preciso que cancele o 456",
+        "sí, cancela el pedido 456",
+        "cancélame el pedido 456",
+        "puedes cancelarme el pedido 456",
+        "se puede cancelar el pedido 456",
+        "and cancel order 456",
+        "also cancel order 456",
+        "ok now cancel order 456",
+        "yes, cancel order 456",
+        "no, cancel order 456",
+    ] {
+        assert!(lexicon.begins_request(text), "{text}");
+        assert!(!matches!(kind(&lexicon.read(text)), Yes | No), "{text}");
+    }
+    for text in
+        ["don't cancel order 456", "não cancela o pedido 456", "yes, cancel it", "sim, pode cancelar", "ok thanks"]
+    {
+        assert!(!lexicon.begins_request(text), "{text}");
+    }
 }

@@ -27,12 +27,14 @@ fn portuguese_that_takes_a_yes_back() {
         "por favor não faça essa transferência para ele hoje", "eu disse que queria mas agora acho que não",
         // What answers an open question with no.
         "valor errado", "tá errado", "tô fora", "ops, cliquei errado",
+        // A no of several pieces.
+        "moço, por gentileza, cancelaaaa tudo isso aí",
     ]);
     #[rustfmt::skip]
     check(Some(CallOff), &[
         "errei", "errei, foi mal", "Errei!!", "me enganei", "mudei de ideia", "mudei de idéia", "para tudo", "PARA TUDOOO", "para", "Pára!!",
         "para para", "chega", "pensando bem, deixa isso", "foi sem querer", "por engano",
-        "eu queria cancelar o pedido de ontem que fiz com vocês no fim da tarde", "moço, por gentileza, cancelaaaa tudo isso aí", "pode parar", "desfaz isso",
+        "eu queria cancelar o pedido de ontem que fiz com vocês no fim da tarde", "pode parar", "desfaz isso",
         "estorna", "volto atrás", "é golpe", "retiro o que disse", "me confundi", "🛑", "🛑🛑🛑", "ok 🛑", "~sim~", "~Sim~ 👍",
         "s\u{336}i\u{336}m\u{336}", "por favor, desconsidere", "aborta",
     ]);

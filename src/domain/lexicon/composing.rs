@@ -130,7 +130,8 @@ impl Grammar {
             Polarity::Affirmative => {
                 let is_strong = entries().any(|entry| !self.only_acknowledges(entry));
                 let closes = has(BesideClass::Thanks) || has(BesideClass::Greeting);
-                let addresses = has(BesideClass::Politeness) || has(BesideClass::Greeting);
+                let addresses =
+                    has(BesideClass::Politeness) || has(BesideClass::Greeting) || has(BesideClass::Vocative);
                 let asks = addresses && entries().any(|entry| self.asks_too.contains(&entry.folded));
                 !has(BesideClass::Regret)
                     && (is_strong || !closes)
@@ -139,15 +140,9 @@ impl Grammar {
         }
     }
 
-    /// What a text asks to stop, if it begins with a phrase that asks so, perhaps after courtesies: words that are no answer
-    /// and nothing like "that".
-    pub(super) fn request_of<'a>(&self, tokens: &'a [Token<'_>]) -> Option<Vec<&'a str>> {
-        let asks = |at: usize| self.call_offs.lengths_at(tokens, at).max();
-        let mut at = 0;
-        while let (None, Some(beside)) = (asks(at), self.longest_beside(tokens, at)) {
-            at += beside;
-        }
-        at += asks(at)?;
+    /// What a text asks to stop by a phrase that begins at this token: words that are no answer and nothing like "that".
+    pub(super) fn request_at<'a>(&self, tokens: &'a [Token<'_>], start: usize) -> Option<Vec<&'a str>> {
+        let mut at = start + self.call_offs.lengths_at(tokens, start).max()?;
         let object = |at: usize| self.objects.lengths_at(tokens, at).max();
         while let Some(more) = object(at).or_else(|| self.longest_beside(tokens, at)) {
             at += more;
@@ -156,6 +151,11 @@ impl Grammar {
         let first = rest.get(..1).unwrap_or_default();
         let undoes = self.negations.find_in(first).is_some();
         (rest.iter().any(|word| !is_symbol(word)) && !undoes).then_some(rest)
+    }
+
+    /// Whether a word says not.
+    pub(super) fn denies(&self, word: &[&str]) -> bool {
+        self.negations.find_in(word).is_some()
     }
 
     fn longest_beside(&self, tokens: &[Token<'_>], at: usize) -> Option<usize> {

@@ -119,7 +119,12 @@ impl Lexicon {
     }
 
     fn named(&self, heard: &[Heard<'_>], says: &Says) -> Option<NamedBy<'_>> {
-        let said = |grammar: &Grammar, parts: &[Part<'_>]| names(parts).next().is_some() && grammar.any_yes(parts);
+        // One name and nothing that is put to it: "yes, stop the cancellation" and "yes, cancel everything" ask for
+        // something else than the command.
+        let said = |grammar: &Grammar, parts: &[Part<'_>]| {
+            let has_object = parts.iter().any(|part| matches!(part.piece, Piece::Object));
+            names(parts).count() == 1 && !has_object && grammar.any_yes(parts)
+        };
         let denied = |grammar: &Grammar, parts: &[Part<'_>]| {
             names(parts).next().is_some() && names(parts).all(|at| grammar.is_refused(heard, parts, at))
         };
@@ -142,14 +147,24 @@ impl Lexicon {
         })
     }
 
-    /// Whether the text asks, by its first words, to stop something that it names itself: "cancel order 456". Then it is a
-    /// request of its own, whatever was asked.
+    /// Whether the text asks to stop something that it names itself: "cancel order 456", also after a yes, a no or other
+    /// words ("no, cancel order 456"). Then it is a request of its own, whatever was asked.
     #[must_use]
     pub fn begins_request(&self, text: &str) -> bool {
         let folded = normalise(text);
         let words = squeeze_symbols(&folded);
         let tokens: Vec<Token<'_>> = words.iter().map(|word| Token::new(word)).collect();
-        self.grammars.iter().filter_map(|grammar| grammar.request_of(&tokens)).any(|object| {
+        let heard = hear(text, &folded);
+        let pauses = |at: usize| heard.as_ref().and_then(|heard| heard.get(at)).is_some_and(|heard| heard.after_pause);
+        let starts = 0..tokens.len().min(MAX_BEFORE_REQUEST + 1);
+        let requests = starts.flat_map(|at| {
+            // "Don't cancel order 456" asks for nothing; "no, cancel order 456" does.
+            let before = at.checked_sub(1).filter(|_| !pauses(at)).and_then(|before| words.get(before..at));
+            let is_denied = before.is_some_and(|before| self.grammars.iter().any(|grammar| grammar.denies(before)));
+            let meant = self.grammars.iter().filter(|_| !is_denied);
+            meant.filter_map(|grammar| grammar.request_at(&tokens, at)).collect::<Vec<_>>()
+        });
+        requests.into_iter().any(|object| {
             // A condition in whatever language. A single letter is a word of too many.
             let is_letter = object.first().is_some_and(|word| word.chars().nth(1).is_none());
             let answers = self.entries.get(&object).or_else(|| self.entries.leading(&object)).is_some();
@@ -157,6 +172,9 @@ impl Lexicon {
         })
     }
 }
+
+/// The words that may stand before the verb of a request.
+const MAX_BEFORE_REQUEST: usize = 6;
 
 enum NamedBy<'a> {
     Yes(&'a Entry),

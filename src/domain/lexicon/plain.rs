@@ -231,7 +231,8 @@ fn smile_at_end(text: &[char]) -> Option<&[char]> {
     let mouth = text.iter().rev().take_while(|c| is_smile(**c)).count();
     let nose = text.iter().rev().skip(mouth).take_while(|c| is_nose(**c)).count();
     let (eye, before) = text.get(..text.len() - mouth - nose)?.split_last()?;
-    (mouth > 0 && is_eye(*eye)).then_some(before)
+    // A wink takes back what it ends.
+    (mouth > 0 && is_eye(*eye) && *eye != ';').then_some(before)
 }
 
 #[cfg(test)]
@@ -301,6 +302,8 @@ mod tests {
             // Trailing off.
             "x,", "x ,", "x:", "x;", "x -", "x —", "x –", "x..", "x...", "x…", "x‥", "x . . .", "...x", "x... x", "x。。", "x、", "x‚", "x¸", "x˜",
             "x،", "x /", "x (", "x =", "x ~", "\"x,\"", "*x…*", "x,!", "x,.", "x,\u{200D}", "x,\u{301}", "x,\u{20E3}", "x,\u{2800}",
+            // A wink.
+            "x ;)", "x ;-)",
         ];
         for text in texts {
             assert!(!is_plain(text), "{text:?}");

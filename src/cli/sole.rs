@@ -52,7 +52,7 @@ fn lock_file(database: &Path) -> PathBuf {
 #[cfg(unix)]
 fn has_other_names(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    std::fs::metadata(path).is_ok_and(|found| found.nlink() > 1)
+    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.nlink() > 1)
 }
 
 #[cfg(not(unix))]

@@ -92,6 +92,7 @@ fn body(path: &str) -> Value {
         "batch" => json!({"facts": [{"key": "k", "value": "v"}]}),
         "supersede" => json!({"value": "v"}),
         "restore" => json!({"reason": "r"}),
+        "reading" => json!({"text": "sim"}),
         "{key}" if path.contains("/environment/") => json!({"value": 1}),
         "{key}" => json!({"content": 1}),
         _ => json!({}),

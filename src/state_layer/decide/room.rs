@@ -24,7 +24,7 @@ pub const MAX_SIGNALS_BYTES: usize = 1 << 20;
 /// The most facts of one write.
 pub const MAX_WRITE_FACTS: usize = 150;
 /// The most that one write of several facts changes: each fact that is new or stands otherwise counts for one, and for one
-/// more with every [`DISAGREEMENTS`] that speak against it. A fact alone may change more.
+/// more with every `DISAGREEMENTS` that speak against it. A fact alone may change more.
 pub const MAX_WRITE_CHANGES: usize = 2 * MAX_WRITE_FACTS;
 /// As many facts that speak against one make its row twice as large.
 const DISAGREEMENTS: usize = 8;

@@ -111,7 +111,8 @@ fn guard(settings: &Settings, serve: &ServeSettings, signer: &Signer) -> Result<
         Ok((Arc::new(guard), Some(folder)))
     };
     if let Some(folder) = &serve.log_guard {
-        return open(folder.clone()).map_err(Failure::new);
+        let failed = |error| Failure::new(format!("--log-guard {} cannot be used: {error}", folder.display()));
+        return open(folder.clone()).map_err(failed);
     }
     if let Some(folder) = state_folder() {
         match open(folder.join("cscp/guard")) {

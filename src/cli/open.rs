@@ -11,6 +11,7 @@ use super::sole::Sole;
 use super::{Failure, why};
 use crate::committer::{Committer, Limits, RulesInForce};
 use crate::config::{DatabaseUrl, PostgresUrl, ServeSettings, Settings, state_folder};
+use crate::domain::id::TenantId;
 use crate::domain::policy::PolicyError;
 use crate::domain::rulebook::Rulebook;
 use crate::domain::time::Clock;
@@ -61,6 +62,14 @@ pub(super) fn there(settings: &Settings) -> Result<(), Failure> {
         ))),
         Err(error) => Err(Failure::new(format!("{} cannot be looked at: {error}", path.display()))),
     }
+}
+
+/// Why a command that examines tenants found none. An examination of nothing must not look like one that passed.
+pub(super) fn no_tenant(wanted: Option<&TenantId>) -> Failure {
+    Failure::new(match wanted {
+        Some(tenant_id) => format!("no tenant {tenant_id}"),
+        None => "the database has no tenant, so there is nothing to examine; is it the right one?".to_owned(),
+    })
 }
 
 async fn unopened(url: &PostgresUrl, error: &StorageError) -> Failure {

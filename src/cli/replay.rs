@@ -73,8 +73,7 @@ async fn replay(settings: &Settings, arguments: &ReplayArguments) -> Result<Exit
     watched.end();
     store.close().await;
     if found.is_empty() {
-        let why = if wanted.is_some() { "there is no such tenant" } else { "there is no database of cscp: no tenant" };
-        return Err(Failure::new(why));
+        return Err(open::no_tenant(wanted.as_ref()));
     }
     if arguments.json {
         let equal = found.iter().all(|(_, report)| report.is_equal());

@@ -1,6 +1,7 @@
 //! The rules of every tenant: policy packs and the lexicons they name, loaded together.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::decide::Rules;
 use super::lexicon::{Lexicon, LexiconError, LexiconFile};
@@ -21,7 +22,8 @@ pub enum RulebookError {
 #[derive(Debug)]
 pub struct Rulebook {
     book: PolicyBook,
-    lexicons: HashMap<String, Lexicon>,
+    /// By pack. Packs that name the same locales share a lexicon.
+    lexicons: HashMap<String, Arc<Lexicon>>,
     empty: Lexicon,
 }
 
@@ -29,10 +31,19 @@ impl Rulebook {
     /// Builds the lexicon of each pack. All complaints come together.
     pub fn new(book: PolicyBook, files: &[LexiconFile]) -> Result<Self, Vec<RulebookError>> {
         let mut lexicons = HashMap::new();
+        let mut built: HashMap<&[String], Arc<Lexicon>> = HashMap::new();
         let mut errors = Vec::new();
         for pack in book.packs() {
-            match lexicon_of(&pack.pack_id, &pack.answers.lexicons, files) {
-                Ok(lexicon) => drop(lexicons.insert(pack.pack_id.clone(), lexicon)),
+            let locales = pack.answers.lexicons.as_slice();
+            let lexicon = match built.get(locales) {
+                Some(lexicon) => Ok(Arc::clone(lexicon)),
+                None => lexicon_of(&pack.pack_id, locales, files).map(Arc::new),
+            };
+            match lexicon {
+                Ok(lexicon) => {
+                    built.insert(locales, Arc::clone(&lexicon));
+                    lexicons.insert(pack.pack_id.clone(), lexicon);
+                }
                 Err(error) => errors.push(error),
             }
         }
@@ -53,7 +64,7 @@ impl Rulebook {
     #[must_use]
     pub fn rules(&self, scope: &PolicyScope) -> Rules<'_> {
         let policy = self.book.view(scope);
-        let lexicon = self.lexicons.get(&policy.reference().pack_id).unwrap_or(&self.empty);
+        let lexicon = self.lexicons.get(&policy.reference().pack_id).map_or(&self.empty, AsRef::as_ref);
         Rules { policy, lexicon }
     }
 }

@@ -40,7 +40,9 @@ pub enum SpaceRefusal {
     FactTooLarge { index: usize, member: String, limit: usize },
     #[error("facts[{index}].{member} is not usable: {problem}")]
     FactInvalid { index: usize, member: String, problem: String },
-    #[error("this write has too many {what}: at most {limit} at once; write it in parts")]
+    #[error(
+        "this write has too many {what}: at most {limit} at once; write it in parts (a task that closes: give some items another task_id)"
+    )]
     WriteTooLarge { what: String, limit: usize },
     #[error("the fact was deleted; what is gone cannot be restored")]
     FactDeleted,

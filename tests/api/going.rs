@@ -5,7 +5,6 @@ use std::sync::Arc;
 use cscp::committer::{Committer, Limits, SpaceSubmission};
 use cscp::domain::operation::CredentialKind::{self, Admin, Auditor, Handler};
 use cscp::domain::scope::Scope;
-use cscp::packs::PackSource;
 use cscp::state_layer::operation::{SpaceAction, SpaceOperation, Writer};
 use cscp::system::SystemEntropy;
 use serde_json::{Value, json};
@@ -20,7 +19,7 @@ const SPACE: &str = "half";
 
 /// Says that the space is erased, and nothing else: as a server does that ends just then.
 async fn begin(house: &House) {
-    let rules = Arc::new(PackSource::Shipped.load().unwrap());
+    let rules = crate::rules::shipped();
     let store = Arc::clone(&house.store);
     let (committer, writer) = Committer::new(store, rules, Box::new(SystemEntropy), Limits::default());
     tokio::spawn(writer.run());

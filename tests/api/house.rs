@@ -144,7 +144,11 @@ impl House {
         watch();
         let ground = Ground::new().await;
         let store = ground.open(writers).await;
-        let rules = RulesInForce::from(Arc::new(packs.load().unwrap()));
+        let rules = match packs {
+            PackSource::Shipped => crate::rules::shipped(),
+            others => Arc::new(others.load().unwrap()),
+        };
+        let rules = RulesInForce::from(rules);
         let house = Self::over(ground, store, (rules, None), limits, config).await;
         house.tenants().await;
         house

@@ -55,6 +55,8 @@ mod replay;
 mod replayed;
 mod retention;
 mod rows;
+#[path = "../support/rules.rs"]
+mod rules;
 mod several;
 mod spaces;
 mod spaces_access;

@@ -22,7 +22,6 @@ use cscp::domain::scope::Scope;
 use cscp::domain::speaking::SpeaksFor;
 use cscp::domain::time::{Clock, Timestamp};
 use cscp::http::HttpConfig;
-use cscp::packs::PackSource;
 use cscp::service::ooc::{OocAnswer, OocRequest, Query};
 use cscp::service::{Caller, NewKey, Service, ServiceError};
 use cscp::storage::{Store, Tenant};
@@ -80,7 +79,7 @@ impl House {
         let clock = TestClock(Arc::new(Mutex::new(1_767_225_600_000_000)));
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let store = place.open(Arc::clone(&shared), 2).await;
-        let rules = Arc::new(PackSource::Shipped.load().unwrap());
+        let rules = crate::rules::shipped();
         let (committer, writer) =
             Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(Counter(0)), Limits::default());
         tokio::spawn(writer.run());

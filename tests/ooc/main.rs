@@ -13,6 +13,8 @@ mod place;
 #[path = "../postgres/mod.rs"]
 mod postgres;
 mod queries;
+#[path = "../support/rules.rs"]
+mod rules;
 mod wire;
 
 /// What the PostgreSQL of these tests is set to: none of them takes its power away.

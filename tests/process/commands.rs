@@ -248,3 +248,13 @@ async fn what_is_past_its_time_is_told_and_then_goes() {
     expect_failure(&folder.run(&["purge", "--tenant", "nobody"]), "no tenant nobody");
     server.stop().await;
 }
+
+/// An examination of nothing is not one that passed, and says what is missing.
+#[test]
+fn a_database_without_tenants_is_not_examined() {
+    let folder = Folder::with_database();
+    for command in [&["verify"][..], &["verify", "--rebuild-tree"], &["replay"]] {
+        expect_failure(&folder.run(command), "the database has no tenant");
+        expect_failure(&folder.run(&[command, &["--tenant", "nobody"]].concat()), "no tenant nobody");
+    }
+}

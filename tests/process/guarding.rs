@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::caller::{Caller, Sent, hello};
-use crate::folder::Folder;
+use crate::folder::{Folder, complained};
 use crate::leg;
 use crate::server::Server;
 use crate::waiting::until;
@@ -102,4 +102,18 @@ async fn where_the_guard_is_it_says() {
     assert_eq!(log(&server).await, json!([beside, "ok", []]));
     let (_, logged) = server.stop().await;
     assert_eq!(logged.contains("a restored copy of both goes unnoticed"), !leg::on_postgres(), "{logged}");
+}
+
+/// A folder for the guard that cannot be made is named, with the setting that named it.
+#[test]
+fn a_guard_that_cannot_be_used_is_named() {
+    let folder = Folder::with_tenant();
+    let file = folder.path().join("a-file");
+    std::fs::write(&file, "").unwrap();
+    let below = file.join("guard");
+    let output =
+        folder.run(&["--listen", "127.0.0.1:0", "--metrics-listen", "off", "--log-guard", below.to_str().unwrap()]);
+    let complaint = complained(&output);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(complaint.contains(&format!("--log-guard {}", below.display())), "{complaint}");
 }

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use cscp::committer::{Committer, Limits, Submission, WriteHealth};
 use cscp::domain::operation::Operation;
 use cscp::domain::time::{Clock, Timestamp};
-use cscp::packs::PackSource;
 use cscp::service::retention::Unproven;
 use cscp::service::vigil::{ClockState, Clocks, Vigil};
 use cscp::storage::{StorageError, Transaction};
@@ -43,7 +42,7 @@ async fn a_commit_that_does_not_come_back_is_seen() {
     let store = Meddled::store(&house.store, move |_, inner| {
         Passing::boxed(inner, Stuck { began: Arc::clone(&seen), go_on: Arc::clone(&told) })
     });
-    let rules = Arc::new(PackSource::Shipped.load().unwrap());
+    let rules = crate::rules::shipped();
     let at_once = Limits { stalled_after: Duration::ZERO, ..Limits::default() };
     let (committer, writer) = Committer::new(store, rules, Box::new(SeededEntropy(8_000_000)), at_once);
     tokio::spawn(writer.run());

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use cscp::committer::{Busy, Committed, Committer, Limits, Submission};
 use cscp::domain::operation::{Answer, Operation};
 use cscp::domain::refusal::Refusal;
-use cscp::packs::PackSource;
 use cscp::service::verify_tenant;
 use cscp::storage::{StorageError, Store, Transaction};
 use serde_json::json;
@@ -58,7 +57,7 @@ fn fated(house: &House, fate: Fate, times: usize) -> Committer {
 }
 
 fn committer(store: Arc<dyn Store>) -> Committer {
-    let rules = Arc::new(PackSource::Shipped.load().unwrap());
+    let rules = crate::rules::shipped();
     let (committer, writer) = Committer::new(store, rules, Box::new(SeededEntropy(7_000_000)), Limits::default());
     tokio::spawn(writer.run());
     committer

@@ -13,7 +13,6 @@ use cscp::domain::operation::{AttachPrompt, CredentialKind, Operation, PutPrinci
 use cscp::domain::principal::{Alias, AliasKind, PrincipalKind};
 use cscp::domain::scope::Scope;
 use cscp::domain::speaking::SpeaksFor;
-use cscp::packs::PackSource;
 use cscp::service::privacy::{Erase, Erased, Selector};
 use cscp::service::{Caller, Service, ServiceError, verify_tenant};
 use cscp::storage::{LiveTable, Store};
@@ -68,7 +67,7 @@ async fn house() -> House {
 
 fn service(house: &House, store: Arc<dyn Store>) -> (Service, Caller) {
     let committer = House::committer_over(Arc::clone(&store), Limits::default(), 5_000_000);
-    let rules = Arc::new(PackSource::Shipped.load().unwrap());
+    let rules = crate::rules::shipped();
     let clock = Arc::<crate::harness::ManualClock>::clone(&house.clock);
     let service = Service::new(store, committer, rules, clock, Box::new(SystemEntropy));
     let mut source = SystemEntropy;

@@ -11,7 +11,6 @@ use cscp::domain::query::EvidenceQuery;
 use cscp::domain::scope::Scope;
 use cscp::domain::speaking::{SpeaksFor, Voice};
 use cscp::domain::time::{Clock as _, Timestamp};
-use cscp::packs::PackSource;
 use cscp::service::privacy::NewHold;
 use cscp::service::{Caller, Service, ServiceError, verify_tenant};
 use cscp::state_layer::assembly::{ContextPack, Segment, TokenSummary};
@@ -144,7 +143,7 @@ async fn filled(facts: usize) -> House {
 
 fn service(house: &House, store: Arc<dyn Store>, seed: u64) -> (Service, Caller) {
     let committer = House::committer_over(Arc::clone(&store), Limits::default(), seed);
-    let rules = Arc::new(PackSource::Shipped.load().unwrap());
+    let rules = crate::rules::shipped();
     let clock = Arc::<crate::harness::ManualClock>::clone(&house.clock);
     let service = Service::new(store, committer, rules, clock, Box::new(SystemEntropy));
     let caller = Caller {

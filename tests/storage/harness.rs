@@ -16,7 +16,6 @@ use cscp::domain::operation::{Answer, Ask, AskWhat, Bind, CommandSpec, Envelope,
 use cscp::domain::prompt::{Button, ButtonAction, ShownPrompt};
 use cscp::domain::refusal::Refusal;
 use cscp::domain::time::{Clock, Timestamp};
-use cscp::packs::PackSource;
 use cscp::service::retention::Retention;
 use cscp::service::transparency::{NoGuard, Transparency};
 use cscp::storage::{Locking, Store, Tenant, Transaction, Want};
@@ -126,7 +125,7 @@ impl House {
 
     /// A committer of its own over a store, as another process would have it.
     pub(crate) fn committer_over(store: Arc<dyn Store>, limits: Limits, seed: u64) -> Committer {
-        let rules = Arc::new(PackSource::Shipped.load().unwrap());
+        let rules = crate::rules::shipped();
         let (committer, writer) = Committer::new(store, rules, Box::new(SeededEntropy(seed)), limits);
         tokio::spawn(writer.run());
         committer.preparing(ManualClock::new())
@@ -134,7 +133,7 @@ impl House {
 
     /// Retention by the shipped packs.
     pub(crate) fn retention(&self) -> Retention {
-        self.retention_by(Arc::new(PackSource::Shipped.load().unwrap()))
+        self.retention_by(crate::rules::shipped())
     }
 
     /// Retention by other rules.

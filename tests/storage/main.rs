@@ -38,6 +38,8 @@ mod retention_faults;
 mod retention_things;
 #[path = "../api/rows.rs"]
 mod rows;
+#[path = "../support/rules.rs"]
+mod rules;
 mod server;
 mod space_races;
 mod spaces;

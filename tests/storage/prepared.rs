@@ -10,7 +10,6 @@ use cscp::domain::id::{FactUid, SpaceId};
 use cscp::domain::operation::CredentialKind;
 use cscp::domain::policy::PolicyRef;
 use cscp::domain::time::Timestamp;
-use cscp::packs::PackSource;
 use cscp::service::verify_tenant;
 use cscp::state_layer::fact::Fact;
 use cscp::state_layer::operation::{NewFact, SpaceAction, SpaceAnswer, SpaceOperation, Writer};
@@ -51,7 +50,7 @@ async fn tell(house: &House, action: SpaceAction) -> Fact {
 
 /// Another process prepares and queues this, and goes on only when it is told to.
 async fn queued_elsewhere(house: &House, action: SpaceAction) -> (impl FnOnce() + use<>, JoinHandle<Vec<Fact>>) {
-    let rules = Arc::new(PackSource::Shipped.load().unwrap());
+    let rules = crate::rules::shipped();
     let entropy = Box::new(SeededEntropy(9_000_000));
     let (committer, writer) = Committer::new(Arc::clone(&house.store), rules, entropy, Limits::default());
     let committer = committer.preparing(ManualClock::new());

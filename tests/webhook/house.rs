@@ -11,7 +11,6 @@ use ::cscp::domain::id::{Ids, PrincipalId, TenantId};
 use ::cscp::domain::operation::CredentialKind;
 use ::cscp::domain::time::{Clock, Timestamp};
 use ::cscp::http::HttpConfig;
-use ::cscp::packs::PackSource;
 use ::cscp::service::{NewKey, Service};
 use ::cscp::storage::Tenant;
 use ::cscp::system::SystemEntropy;
@@ -147,7 +146,7 @@ impl House {
         let clock = Arc::new(TestClock(AtomicI64::new((SENT + 5) * 1_000_000)));
         let shared: Arc<dyn Clock> = Arc::<TestClock>::clone(&clock);
         let store = place.open(Arc::clone(&shared), 2).await;
-        let rules = Arc::new(PackSource::Shipped.load().unwrap());
+        let rules = crate::rules::shipped();
         let (committer, writer) =
             Committer::new(Arc::clone(&store), Arc::clone(&rules), Box::new(SystemEntropy), Limits::default());
         tokio::spawn(writer.run());

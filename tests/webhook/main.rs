@@ -48,6 +48,8 @@ mod place;
 mod postgres;
 mod real;
 mod recovering;
+#[path = "../support/rules.rs"]
+mod rules;
 mod shop_flow;
 mod signatures;
 mod stub;

@@ -49,8 +49,7 @@ pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Res
     sound &= policies.is_empty();
     store.close().await;
     if found.is_empty() {
-        let why = if wanted.is_some() { "there is no such tenant" } else { "there is no database of cscp: no tenant" };
-        return Err(Failure::new(why));
+        return Err(open::no_tenant(wanted.as_ref()));
     }
     if arguments.json {
         let tenants: Vec<_> = found.iter().map(|(tenant, report)| as_json(tenant, report)).collect();

@@ -26,7 +26,7 @@ pub(super) async fn run(settings: &Settings, arguments: &VerifyArguments) -> Res
     }
     store.close().await;
     if told.is_empty() {
-        return Err(Failure::new("there is no such tenant"));
+        return Err(open::no_tenant(wanted.as_ref()));
     }
     for (tenant, rebuilt) in &told {
         match rebuilt {

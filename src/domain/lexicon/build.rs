@@ -107,7 +107,8 @@ impl Lexicon {
     ///
     /// When two files have the same entry, readings name the file given first.
     pub fn build(files: &[LexiconFile]) -> Result<Self, LexiconError> {
-        let mut lexicon = Self::merge(files, files)?;
+        let withdrawals = withdrawal_phrases(files)?;
+        let mut lexicon = Self::merge(files, &withdrawals)?;
         let mut locales: Vec<&str> = files.iter().map(|file| file.locale.as_str()).collect();
         locales.sort_unstable();
         locales.dedup();
@@ -116,7 +117,7 @@ impl Lexicon {
         tongues.dedup();
         let of = |is_one: &dyn Fn(&LexiconFile) -> bool| {
             let own: Vec<LexiconFile> = files.iter().filter(|file| is_one(file)).cloned().collect();
-            Self::merge(&own, files)
+            Self::merge(&own, &withdrawals)
         };
         if locales.len() > 1 {
             for tag in &locales {
@@ -130,8 +131,8 @@ impl Lexicon {
         Ok(lexicon)
     }
 
-    /// One lexicon of `files`, which takes an answer back by the words of `all`: what stops is heard in every language.
-    fn merge(files: &[LexiconFile], all: &[LexiconFile]) -> Result<Self, LexiconError> {
+    /// One lexicon of `files`, which takes an answer back by words of all files: what stops is heard in every language.
+    fn merge(files: &[LexiconFile], withdrawals: &WithdrawalPhrases) -> Result<Self, LexiconError> {
         let languages: BTreeSet<String> = files.iter().map(|file| language(&file.locale)).collect();
         let several = languages.len() > 1;
         let mut lexicon = Self {
@@ -139,11 +140,12 @@ impl Lexicon {
             entries: Entries::default(),
             qualifiers: phrases(files, |file| &file.qualifiers)?,
             option_words: phrases(files, |file| &file.option_words)?,
-            withdrawals: withdrawal_phrases(all)?,
+            withdrawals: withdrawals.clone(),
             grammars: Vec::new(),
             by_language: Vec::new(),
         };
         let other_words = phrases(files, |file| &file.other_words)?;
+        let negations = phrases(files, |file| &file.negations)?;
         for file in files {
             for word in file.other_words.iter().chain(&file.composing.not_prolonged) {
                 lexicon.entries.keep_as_written(&fold(file, word)?);
@@ -154,15 +156,14 @@ impl Lexicon {
             let mut own = lexicon.entries.without_entries();
             let is_left_out =
                 |entry: &Entry| other_words.contains(&entry.folded) || (several && only_here.contains(&entry.folded));
-            for entry in entries_of(file)? {
-                if !is_left_out(&entry) {
-                    own.add(entry.clone())?;
-                    lexicon.entries.add(entry)?;
-                }
+            let listed = entries_of(file)?;
+            for entry in listed.iter().filter(|entry| !is_left_out(entry)) {
+                own.add(entry.clone())?;
+                lexicon.entries.add(entry.clone())?;
             }
-            lexicon.grammars.push(grammar(file, own, files)?);
+            lexicon.grammars.push(grammar(file, &listed, own, &negations)?);
         }
-        refuse_negated(&lexicon.entries, &phrases(files, |file| &file.negations)?)?;
+        refuse_negated(&lexicon.entries, negations)?;
         Ok(lexicon)
     }
 }
@@ -259,8 +260,7 @@ fn tokens(entry: &Entry) -> Vec<&str> {
     entry.folded.split(' ').collect()
 }
 
-fn refuse_negated(entries: &Entries, negations: &Phrases) -> Result<(), LexiconError> {
-    let mut negations = negations.clone();
+fn refuse_negated(entries: &Entries, mut negations: Phrases) -> Result<(), LexiconError> {
     for negative in entries.all().filter(|entry| entry.polarity == Polarity::Negative) {
         negations.add(negative.folded.clone());
     }

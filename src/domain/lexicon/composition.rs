@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::build::{fold, phrases};
 use super::composing::{BesideClass, Grammar};
-use super::phrases::{Entries, Phrases, SpokenPhrases};
+use super::phrases::{Entries, Entry, Phrases, Polarity, SpokenPhrases};
 use super::{LexiconError, LexiconFile};
 
 /// How answers of several pieces are put together. Without it, no answer of the file is.
@@ -89,8 +89,14 @@ pub(super) fn language(locale: &str) -> String {
     locale.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase()
 }
 
-/// The grammar of one file, whose answers are `entries`.
-pub(super) fn grammar(file: &LexiconFile, entries: Entries, all: &[LexiconFile]) -> Result<Grammar, LexiconError> {
+/// The grammar of one file: `listed` are its answers, `entries` those of them that are read here, and `negations` say not
+/// in any language that is read.
+pub(super) fn grammar(
+    file: &LexiconFile,
+    listed: &[Entry],
+    entries: Entries,
+    negations: &Phrases,
+) -> Result<Grammar, LexiconError> {
     let own = std::slice::from_ref(file);
     let folded = |list: &Vec<String>| list.iter().map(|written| fold(file, written)).collect::<Result<_, _>>();
     let spoken = |list: &Vec<String>| -> Result<SpokenPhrases, LexiconError> {
@@ -101,15 +107,18 @@ pub(super) fn grammar(file: &LexiconFile, entries: Entries, all: &[LexiconFile])
         Ok(SpokenPhrases::new(&phrases, &Phrases::default()))
     };
     let words = &file.composing;
+    let qualifiers = phrases(own, |file| &file.qualifiers)?;
     let mut beside = Vec::new();
     for (class, list) in words.beside.lists() {
-        refuse_meaning(file, list, all)?;
+        refuse_meaning(file, list, [negations, &qualifiers])?;
         beside.push((class, spoken(list)?));
     }
-    refuse_strangers(file, &words.particles, true)?;
-    refuse_strangers(file, &words.acknowledgements, false)?;
-    refuse_strangers(file, &words.asks_too, false)?;
-    refuse_strangers(file, &words.only_here, true)?;
+    let either = |_: &Entry| true;
+    let affirmative = |entry: &Entry| entry.polarity == Polarity::Affirmative;
+    refuse_strangers(file, &words.particles, listed, either)?;
+    refuse_strangers(file, &words.acknowledgements, listed, affirmative)?;
+    refuse_strangers(file, &words.asks_too, listed, affirmative)?;
+    refuse_strangers(file, &words.only_here, listed, either)?;
     Ok(Grammar {
         entries,
         particles: folded(&words.particles)?,
@@ -125,13 +134,11 @@ pub(super) fn grammar(file: &LexiconFile, entries: Entries, all: &[LexiconFile])
 }
 
 /// Refuses words beside an answer that say something themselves: a negation or a condition.
-fn refuse_meaning(file: &LexiconFile, list: &[String], all: &[LexiconFile]) -> Result<(), LexiconError> {
-    let negations = phrases(all, |file| &file.negations)?;
-    let qualifiers = phrases(std::slice::from_ref(file), |file| &file.qualifiers)?;
+fn refuse_meaning(file: &LexiconFile, list: &[String], meaning: [&Phrases; 2]) -> Result<(), LexiconError> {
     for written in list {
         let folded = fold(file, written)?;
         let tokens: Vec<&str> = folded.split(' ').collect();
-        if let Some(found) = negations.find_in(&tokens).or_else(|| qualifiers.find_in(&tokens)) {
+        if let Some(found) = meaning.iter().find_map(|phrases| phrases.find_in(&tokens)) {
             let (locale, entry, word) = (file.locale.clone(), written.clone(), found.to_owned());
             return Err(LexiconError::MeansSomething { locale, entry, word });
         }
@@ -139,12 +146,15 @@ fn refuse_meaning(file: &LexiconFile, list: &[String], all: &[LexiconFile]) -> R
     Ok(())
 }
 
-/// Refuses a class of entries that names what is no entry.
-fn refuse_strangers(file: &LexiconFile, list: &[String], or_negative: bool) -> Result<(), LexiconError> {
-    let negative = file.negative.iter().filter(|_| or_negative);
-    let known: Vec<String> =
-        file.affirmative.iter().chain(negative).map(|entry| fold(file, entry)).collect::<Result<_, _>>()?;
-    match list.iter().find(|written| !fold(file, written).is_ok_and(|folded| known.contains(&folded))) {
+/// Refuses a class of entries that names what is no entry that may be in it.
+fn refuse_strangers(
+    file: &LexiconFile,
+    list: &[String],
+    listed: &[Entry],
+    may_be: impl Fn(&Entry) -> bool,
+) -> Result<(), LexiconError> {
+    let is_known = |folded: &str| listed.iter().any(|entry| entry.folded == folded && may_be(entry));
+    match list.iter().find(|written| !fold(file, written).is_ok_and(|folded| is_known(&folded))) {
         Some(entry) => Err(LexiconError::NoEntry { locale: file.locale.clone(), entry: entry.clone() }),
         None => Ok(()),
     }

@@ -22,6 +22,9 @@ const ENCLOSING_KEYCAP: char = '\u{20E3}';
 /// ```
 #[must_use]
 pub fn normalise(text: &str) -> String {
+    if is_folded(text) {
+        return text.to_owned();
+    }
     let mut folded = Folded::new(text.len());
     let visible = text.chars().filter(|c| !is_invisible(*c));
     for c in visible.flat_map(spread).nfkd().flat_map(char::to_lowercase) {
@@ -29,6 +32,14 @@ pub fn normalise(text: &str) -> String {
     }
     // What was dropped may have kept two marks apart: put them in canonical order again.
     folded.out.nfkd().collect()
+}
+
+/// Whether a text is small letters and digits of ASCII with one space between words, as most words of a lexicon are. Such a
+/// text is folded; others may be, too.
+fn is_folded(text: &str) -> bool {
+    let is_word =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    text.split(' ').all(is_word)
 }
 
 /// The characters a reader sees, compatibility forms as what they stand for (`…` as `...`), without

@@ -29,6 +29,10 @@ pub fn is_plain(text: &str) -> bool {
     if text.chars().nth(MAX_ANSWER_CHARS).is_some() || text.chars().any(is_question_mark) {
         return false;
     }
+    // Nothing that could turn a text round is a letter, a digit or a space: most texts are seen to be plain at once.
+    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b' ') {
+        return true;
+    }
     if has_hidden(text) {
         return false;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::decide::Rules;
 use super::lexicon::{Lexicon, LexiconError, LexiconFile};
-use super::policy::{PolicyBook, PolicyScope};
+use super::policy::{PolicyBook, PolicyPack, PolicyScope};
 
 /// A pack names lexicons that do not fit together, or that do not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,6 +13,9 @@ pub enum RulebookError {
     /// A lexicon that no file provides.
     #[error("pack {pack_id}: answers.lexicons names {locale}, and no lexicon file has that locale")]
     NoSuchLexicon { pack_id: String, locale: String },
+    /// Words that are to name a command and say something else.
+    #[error("pack {pack_id}: `says` of command {command} has {words:?}, and {found:?} in it does not name a command")]
+    NamesNothing { pack_id: String, command: String, words: String, found: String },
     /// Lexicons that contradict each other.
     #[error("pack {pack_id}: {source}")]
     Contradiction { pack_id: String, source: LexiconError },
@@ -41,6 +44,7 @@ impl Rulebook {
             };
             match lexicon {
                 Ok(lexicon) => {
+                    errors.extend(misnamed(pack, &lexicon));
                     built.insert(locales, Arc::clone(&lexicon));
                     lexicons.insert(pack.pack_id.clone(), lexicon);
                 }
@@ -67,6 +71,20 @@ impl Rulebook {
         let lexicon = self.lexicons.get(&policy.reference().pack_id).map_or(&self.empty, AsRef::as_ref);
         Rules { policy, lexicon }
     }
+}
+
+/// The words of a pack's commands that cannot name them.
+fn misnamed(pack: &PolicyPack, lexicon: &Lexicon) -> Vec<RulebookError> {
+    let words = pack.commands.iter().flat_map(|command| {
+        let lists = command.says.iter().flat_map(|(locale, list)| list.iter().map(move |words| (locale, words)));
+        lists.map(move |(locale, words)| (&command.name, locale, words))
+    });
+    let errors = words.filter_map(|(command, locale, words)| {
+        let found = lexicon.cannot_name(words, locale)?;
+        let (pack_id, command, words) = (pack.pack_id.clone(), command.clone(), words.clone());
+        Some(RulebookError::NamesNothing { pack_id, command, words, found })
+    });
+    errors.collect()
 }
 
 fn lexicon_of(pack_id: &str, locales: &[String], files: &[LexiconFile]) -> Result<Lexicon, RulebookError> {

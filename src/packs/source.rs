@@ -92,8 +92,16 @@ impl PackFiles {
 
 fn unfitting(errors: Vec<RulebookError>) -> Vec<PolicyError> {
     let complain = |error: RulebookError| {
-        let instead = "Name only locales that a file in lexicons/ has, and keep one word to one meaning.";
-        PolicyError::at("/answers/lexicons", error.to_string(), instead)
+        let (at, instead) = match &error {
+            RulebookError::NamesNothing { .. } => {
+                ("/commands", "List only words that name what the command does, without yes, no, not or all.")
+            }
+            RulebookError::NoSuchLexicon { .. } | RulebookError::Contradiction { .. } => (
+                "/answers/lexicons",
+                "Name only locales that a file in lexicons/ has, and keep one word to one meaning.",
+            ),
+        };
+        PolicyError::at(at, error.to_string(), instead)
     };
     errors.into_iter().map(complain).collect()
 }

@@ -105,3 +105,20 @@ fn a_folder_that_is_missing_empty_oversized_or_not_text_is_refused() {
     assert!(said[0].starts_with("a.yaml: the file is larger than 262144 bytes"), "{said:?}");
     assert!(said[1].starts_with("b.yaml: the file cannot be read"), "{said:?}");
 }
+
+/// Words that say not, yes, no or everything would make a yes of what is none: "yes, never".
+#[test]
+fn words_that_name_no_command_are_refused() {
+    for (words, found) in [("do not disturb", "not"), ("never", "never"), ("all", "all"), ("yes", "yes"), ("ok", "ok")]
+    {
+        let pack = BASIC.replace("en: [\n        cancel, cancel it", &format!("en: [\n        {words}, cancel it"));
+        let (_keep, source) = folder(&[("basic.yaml", &pack)]);
+        assert_eq!(
+            told(&source),
+            [format!(
+                "/commands: pack basic: `says` of command order.cancel has \"{words}\", and \"{found}\" in it does not name a \
+                 command. List only words that name what the command does, without yes, no, not or all."
+            )]
+        );
+    }
+}

@@ -136,6 +136,52 @@ fn what_says_more_beside_the_name_neither_confirms_nor_declines() {
     }
 }
 
+/// A yes to one thing is none to stopping it, to stopping everything, or to stopping what is about to be stopped.
+#[test]
+fn a_yes_beside_words_that_stop_something_else_is_no_yes() {
+    for command in [CANCEL, ADDRESS, "refund.issue"] {
+        for text in [
+            "yes, stop the cancellation",
+            "yes stop it all",
+            "sim, cancela tudo",
+            "sim, pare o cancelamento",
+            "sí, cancela todo",
+            "sí, detén la cancelación",
+        ] {
+            for (code, ..) in said(command, text) {
+                assert!(!code.is_acceptance(), "{command}: {text}: {code:?}");
+            }
+        }
+    }
+}
+
+/// What has happened is news, not a yes to doing it.
+#[test]
+fn a_yes_beside_what_has_happened_is_no_yes() {
+    let unclear = (VerdictCode::Ambiguous, Reason::NamesCommand, Next::AskAgain);
+    for text in [
+        "yes cancelled",
+        "yes cancelled thanks",
+        "definitely cancelled",
+        "sim, cancelado",
+        "sí, cancelado",
+        "claro cancelado",
+        "cancelado",
+    ] {
+        assert_eq!(said(CANCEL, text), [unclear; 2], "{text}");
+    }
+}
+
+/// A Spanish *si* without its accent stays a condition beside the name.
+#[test]
+fn a_condition_beside_the_name_is_no_yes() {
+    for text in ["que si cancelo", "que si cancela", "que si puedes cancelar", "puedes cancelar si", "cancela si"] {
+        for (code, ..) in said(CANCEL, text) {
+            assert!(!code.is_acceptance(), "{text}: {code:?}");
+        }
+    }
+}
+
 /// Elsewhere the same words refuse, as before.
 #[test]
 fn the_words_refuse_where_they_name_nothing() {

@@ -6,7 +6,7 @@
 use cscp::domain::lexicon::Lexicon;
 
 use crate::Kind::{self, No, Yes};
-use crate::{kind, shipped_once};
+use crate::{kind, shipped};
 
 /// The language, its locale, and the sentences.
 type Set = (&'static str, &'static str, &'static str);
@@ -38,7 +38,7 @@ fn measure(name: &str, sets: &[Set], floors: &[(usize, usize)]) {
     let mut wrong = Vec::new();
     for ((language, locale, text), (yes_floor, no_floor)) in sets.iter().zip(floors) {
         for locale in [None, Some(*locale)] {
-            let lexicon = shipped_once().for_locale(locale);
+            let lexicon = shipped().for_locale(locale);
             let (yes, yes_missed) = recall(lexicon, &section(text, "yes"), Yes);
             let (no, no_missed) = recall(lexicon, &section(text, "no"), No);
             let neither = section(text, "neither");

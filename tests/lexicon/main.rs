@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 mod answers;
 mod characters;
+mod outside;
 mod withdrawals;
 
 const PT: &str = include_str!("../../policies/lexicons/pt-BR.yaml");
@@ -19,8 +20,9 @@ fn files() -> Vec<LexiconFile> {
     [PT, ES, EN].map(|text| serde_saphyr::from_str(text).unwrap()).into()
 }
 
-fn shipped() -> Lexicon {
-    Lexicon::build(&files()).unwrap()
+fn shipped() -> &'static Lexicon {
+    static LEXICON: std::sync::OnceLock<Lexicon> = std::sync::OnceLock::new();
+    LEXICON.get_or_init(|| Lexicon::build(&files()).unwrap())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +48,7 @@ fn check(lexicon: &Lexicon, expected: Kind, texts: &[&str]) {
 #[test]
 fn a_plain_yes_confirms() {
     #[rustfmt::skip]
-    check(&shipped(), Yes, &[
+    check(shipped(), Yes, &[
         "sim", "Sim", "SIM!", " sim. ", "sim!!!", "*sim*", "_Sim_", "\"sim\"", "s", "S", "ss", "sss",
         "simm", "siiiim", "SIMMMM", "sim sim", "Sim, sim, simmm", "sim senhor", "claro", "claroooo",
         "claro que sim", "com certeza", "pode", "pode sim", "Pode mandar", "confirmo",
@@ -71,7 +73,7 @@ fn a_plain_yes_confirms() {
 #[test]
 fn a_plain_no_declines() {
     #[rustfmt::skip]
-    check(&shipped(), No, &[
+    check(shipped(), No, &[
         "não", "nao", "Não!", "NÃO", "nãooo", "naoooo", "na\u{303}o", "n", "nn", "não não", "não, não, não",
         "não obrigado", "Não, obrigada.", "não quero", "não confirmo", "não autorizo", "cancela",
         "Cancelaaa", "cancelar", "pode cancelar", "deixa pra lá", "deixa", "nem", "nem pensar",
@@ -88,7 +90,7 @@ fn a_plain_no_declines() {
 #[test]
 fn an_answer_that_says_more_never_binds() {
     #[rustfmt::skip]
-    check(&shipped(), Qualified, &[
+    check(shipped(), Qualified, &[
         // Taken back, or on a condition.
         "sim, mas só amanhã", "sim mas", "ok mas muda o endereço para a rua de cima por favor",
         "sim, se chegar hoje", "pode ser, só que depois das 18h porque estou trabalhando",
@@ -132,7 +134,7 @@ fn an_answer_that_says_more_never_binds() {
 #[test]
 fn what_only_looks_like_an_answer_is_none() {
     #[rustfmt::skip]
-    check(&shipped(), Other, &[
+    check(shipped(), Other, &[
         "", " ", "\n\t", ".", "?", "!!!", "…", "\u{200B}", "\u{FE0F}", "🏽", "\u{301}", "'",
         // One letter off, or another word.
         "certa", "poder", "podem", "caro", "carro", "isto", "iso", "now", "know", "nono", "sin",
@@ -155,7 +157,7 @@ fn what_only_looks_like_an_answer_is_none() {
         "quero dois desses para entregar amanhã cedo", "👍 vou querer dois desses para amanhã cedo",
         "2", "12/03", "https://example.com/pedido", "11999990000",
     ].iter().filter(|text| !["pode esperar?!", "no-one"].contains(*text)).copied().collect::<Vec<_>>());
-    check(&shipped(), Qualified, &["pode esperar?", "pode esperar", "no-one"]);
+    check(shipped(), Qualified, &["pode esperar?", "pode esperar", "no-one"]);
 }
 
 #[test]
@@ -240,8 +242,8 @@ fn long_texts_are_no_answer_and_cost_nothing() {
         assert_eq!(normalise(&once), once);
     }
     let rest = "lorem ipsum ".repeat(100);
-    check(&lexicon, Qualified, &[&format!("sim, mas {rest}")]);
-    check(&lexicon, Other, &[&format!("sim, {rest}")]);
+    check(lexicon, Qualified, &[&format!("sim, mas {rest}")]);
+    check(lexicon, Other, &[&format!("sim, {rest}")]);
     assert_eq!(kind(&lexicon.read(&format!("s{}m", "i".repeat(198)))), Yes);
     assert_eq!(kind(&lexicon.read(&format!("s{}m", "i".repeat(199)))), Other);
 }
@@ -312,7 +314,7 @@ proptest! {
 
     #[test]
     fn nothing_makes_it_panic(text in any::<String>(), reply in replies()) {
-        let lexicon = shipped_once();
+        let lexicon = shipped();
         for text in [&text, &reply] {
             let _ = (lexicon.read(text), lexicon.read_option(text), read_number(text));
         }
@@ -329,7 +331,7 @@ proptest! {
 
     #[test]
     fn a_plain_answer_reads_the_same_when_folded(reply in replies()) {
-        let lexicon = shipped_once();
+        let lexicon = shipped();
         let reading = lexicon.read(&reply);
         if matches!(kind(&reading), Yes | No) {
             prop_assert_eq!(lexicon.read(&normalise(&reply)), reading);
@@ -338,7 +340,7 @@ proptest! {
 
     #[test]
     fn no_yes_contains_a_no(reply in replies()) {
-        if kind(&shipped_once().read(&reply)) == Yes {
+        if kind(&shipped().read(&reply)) == Yes {
             let folded = normalise(&reply);
             for no in ["nao", "no", "n", "dont", "👎", "mas", "but", "x"] {
                 prop_assert!(folded.split(' ').all(|token| squeezed(token) != no), "{}", reply);
@@ -357,13 +359,8 @@ proptest! {
         prop_assume!(!folded.is_empty());
         prop_assume!(folded.split(' ').all(|token| !known_tokens().contains(&squeezed(token))));
         let text = if at_end { format!("{entry} {token}") } else { format!("{token} {entry}") };
-        prop_assert!(matches!(kind(&shipped_once().read(&text)), Qualified | Other), "{}", text);
+        prop_assert!(matches!(kind(&shipped().read(&text)), Qualified | Other), "{}", text);
     }
-}
-
-fn shipped_once() -> &'static Lexicon {
-    static LEXICON: std::sync::OnceLock<Lexicon> = std::sync::OnceLock::new();
-    LEXICON.get_or_init(shipped)
 }
 
 fn answers() -> Vec<String> {
@@ -384,59 +381,4 @@ fn known_tokens() -> &'static BTreeSet<String> {
 
 fn words(entry: &str) -> Vec<String> {
     normalise(entry).split(' ').map(squeezed).collect()
-}
-
-/// Said politely they decline, doubt, mock or ask: what a stranger found that had confirmed.
-#[test]
-fn what_only_sounds_like_a_yes_is_none() {
-    let lexicon = shipped();
-    for text in [
-        "that's ok",
-        "that's okay",
-        "that's fine",
-        "that is ok",
-        "va qué va",
-        "va, qué va",
-        "qué va",
-        "tá certo isso",
-        "está certo isso",
-        "certo isso",
-        "tá bom isso",
-        "puedes confirmar",
-        "moça, confirma",
-        "señorita confirma",
-        "yes ;)",
-        "sim ;)",
-    ] {
-        assert_ne!(kind(&lexicon.read(text)), Yes, "{text}");
-    }
-}
-
-/// A request stays one after a yes, a no, or a word of introduction.
-#[test]
-fn a_request_is_one_wherever_it_begins() {
-    let lexicon = shipped();
-    for text in [
-        "sim, cancela o pedido 456",
-        "não, cancela o pedido 456",
-        "me cancela o pedido 456",
-        "preciso que cancele o 456",
-        "sí, cancela el pedido 456",
-        "cancélame el pedido 456",
-        "puedes cancelarme el pedido 456",
-        "se puede cancelar el pedido 456",
-        "and cancel order 456",
-        "also cancel order 456",
-        "ok now cancel order 456",
-        "yes, cancel order 456",
-        "no, cancel order 456",
-    ] {
-        assert!(lexicon.begins_request(text), "{text}");
-        assert!(!matches!(kind(&lexicon.read(text)), Yes | No), "{text}");
-    }
-    for text in
-        ["don't cancel order 456", "não cancela o pedido 456", "yes, cancel it", "sim, pode cancelar", "ok thanks"]
-    {
-        assert!(!lexicon.begins_request(text), "{text}");
-    }
 }

@@ -7,12 +7,12 @@ use cscp::domain::lexicon::Withdrawal::{self, CallOff, Hesitation, Refusal};
 use cscp::domain::lexicon::{Lexicon, LexiconFile, MAX_WITHDRAWAL_CHARS};
 use serde::Deserialize;
 
-use crate::{files, shipped, shipped_once};
+use crate::{files, shipped};
 
 const HELD_BACK: &str = include_str!("../fixtures/withdrawals/held_back.yaml");
 
 fn check(expected: Option<Withdrawal>, texts: &[&str]) {
-    let heard = texts.iter().map(|text| (*text, shipped_once().withdrawal(text)));
+    let heard = texts.iter().map(|text| (*text, shipped().withdrawal(text)));
     let wrong: Vec<_> = heard.filter(|(_, heard)| *heard != expected).collect();
     assert!(wrong.is_empty(), "not {expected:?}: {wrong:#?}");
 }
@@ -151,7 +151,7 @@ fn hidden_characters_hide_nothing() {
         let texts =
             [inside("\u{AD}"), inside("\u{0}"), phrase.replace(' ', "\u{200B}"), format!("\u{202E}{phrase}\u{0}")];
         for text in texts.iter().chain([phrase]) {
-            assert!(shipped_once().withdrawal(text).is_some(), "{text:?}");
+            assert!(shipped().withdrawal(text).is_some(), "{text:?}");
         }
     }
 }
@@ -203,7 +203,7 @@ fn every_shipped_phrase_is_heard_and_no_answer_or_courtesy_is() {
 #[test]
 fn where_a_word_counts_depends_on_the_length_of_the_message() {
     let x = |count: usize| "xx ".repeat(count);
-    let heard = |text: String| shipped_once().withdrawal(&text);
+    let heard = |text: String| shipped().withdrawal(&text);
     for (before, after) in [(0, 30), (2, 30), (30, 0), (30, 1), (3, 2), (1, 4)] {
         assert_eq!(heard(format!("{}não {}", x(before), x(after))), Some(Refusal), "{before}, {after}");
         assert_eq!(heard(format!("{}espera {}", x(before), x(after))), Some(Hesitation), "{before}, {after}");
@@ -259,10 +259,10 @@ fn files_without_the_newer_lists_still_load() {
 
 #[test]
 fn long_messages_cost_little() {
-    let _built = shipped_once();
+    let _built = shipped();
     let start = Instant::now();
     for unit in ["s", "n ", "não ", "a ", "👍", "~", "\u{200B}", "n\u{200B}", "no problem ", "yes ", "ja\u{0}"] {
-        let _heard = shipped_once().withdrawal(&unit.repeat(200_000));
+        let _heard = shipped().withdrawal(&unit.repeat(200_000));
     }
     assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
 }
@@ -279,7 +279,7 @@ struct HeldBack {
 #[test]
 fn phrases_that_were_written_before_the_lists_are_heard() {
     let held_back: BTreeMap<String, HeldBack> = serde_saphyr::from_str(HELD_BACK).unwrap();
-    let is_heard = |text: &&String| shipped_once().withdrawal(text).is_some();
+    let is_heard = |text: &&String| shipped().withdrawal(text).is_some();
     let missed = held_back.values().flat_map(|list| &list.withdraws).filter(|text| !is_heard(text));
     let false_alarms = held_back.values().flat_map(|list| &list.goes_on).filter(is_heard);
     let (missed, false_alarms): (Vec<_>, Vec<_>) = (missed.collect(), false_alarms.collect());

@@ -27,6 +27,8 @@ pub enum BesideClass {
     Filler,
     /// "Perfeito".
     Praise,
+    /// "Tudo bem": praise that also says how somebody is. With thanks or a greeting it answers "how are you".
+    Wellbeing,
     /// "Sorry": beside a no only.
     Regret,
     /// An emoji that shows good will.
@@ -44,6 +46,7 @@ impl BesideClass {
             Self::Vocative => "vocatives",
             Self::Filler => "fillers",
             Self::Praise => "praise",
+            Self::Wellbeing => "wellbeing",
             Self::Regret => "regrets",
             Self::Emoji => "emoji",
         }
@@ -60,11 +63,15 @@ pub(super) struct Grammar {
     pub(super) acknowledgements: BTreeSet<String>,
     /// Folded entries that with "please" may ask for a confirmation.
     pub(super) asks_too: BTreeSet<String>,
+    /// Folded entries that say something of the word beside them: "indeed", "isso".
+    pub(super) leaning: BTreeSet<String>,
     /// Words that open a condition if they are written just so and more follows.
     pub(super) conditions: BTreeSet<String>,
     pub(super) apart: Phrases,
     pub(super) negations: Phrases,
     pub(super) beside: Vec<(BesideClass, SpokenPhrases)>,
+    /// Words that say what has happened: "cancelled".
+    pub(super) states: Phrases,
     /// What a no may be put to: "that", "everything".
     pub(super) objects: SpokenPhrases,
     /// Negative entries that ask to stop something, to which an object may be put.
@@ -96,7 +103,7 @@ pub(super) type Parts<'a> = Vec<Part<'a>>;
 impl Grammar {
     /// The entries that a text is composed of, if they agree.
     pub(super) fn compose<'a>(&'a self, heard: &[Heard<'_>]) -> Option<Parts<'a>> {
-        self.parts(heard, None, &|parts| self.is_answer(parts))
+        self.parts(heard, None, &|parts| self.is_answer(heard, parts))
     }
 
     /// The first way to divide the text into pieces that `is_meant` accepts. `named` are words that name the command; as
@@ -121,7 +128,7 @@ impl Grammar {
         self.apart.find_in(words).is_some()
     }
 
-    fn is_answer(&self, parts: &[Part<'_>]) -> bool {
+    fn is_answer(&self, heard: &[Heard<'_>], parts: &[Part<'_>]) -> bool {
         let entries = || parts.iter().filter_map(Part::entry);
         let Some(first) = entries().next() else { return false };
         let has = |class| parts.iter().any(|part| matches!(part.piece, Piece::Beside(found) if found == class));
@@ -130,11 +137,18 @@ impl Grammar {
             Polarity::Affirmative => {
                 let is_strong = entries().any(|entry| !self.only_acknowledges(entry));
                 let closes = has(BesideClass::Thanks) || has(BesideClass::Greeting);
+                // "Yes, fine, thanks" may answer "how are you".
+                let fares = has(BesideClass::Wellbeing) && closes;
+                // "Thank you indeed", "legal isso": the entry belongs to the word beside it.
+                let leans = parts.windows(2).any(|pair| self.lean_on_each_other(heard, pair));
+                let stands = !leans || entries().any(|entry| !self.only_acknowledges(entry) && !self.leans(entry));
                 let addresses =
                     has(BesideClass::Politeness) || has(BesideClass::Greeting) || has(BesideClass::Vocative);
                 let asks = addresses && entries().any(|entry| self.asks_too.contains(&entry.folded));
                 !has(BesideClass::Regret)
                     && (is_strong || !closes)
+                    && stands
+                    && !fares
                     && (!asks || entries().any(|entry| self.is_clear_yes(entry)))
             }
         }
@@ -164,6 +178,21 @@ impl Grammar {
 
     fn only_acknowledges(&self, entry: &Entry) -> bool {
         is_symbol(&entry.folded) || self.acknowledgements.contains(&entry.folded)
+    }
+
+    fn leans(&self, entry: &Entry) -> bool {
+        self.leaning.contains(&entry.folded)
+    }
+
+    /// Whether one of two parts is an entry that says something of the other one, without a pause between them.
+    fn lean_on_each_other(&self, heard: &[Heard<'_>], pair: &[Part<'_>]) -> bool {
+        let [one, other] = pair else { return false };
+        let pauses = heard.get(other.start).is_none_or(|heard| heard.after_pause);
+        let leans = |entry: &Part<'_>, word: &Part<'_>| {
+            let is_word = matches!(word.piece, Piece::Beside(class) if class != BesideClass::Emoji);
+            is_word && entry.entry().is_some_and(|entry| self.leans(entry))
+        };
+        !pauses && (leans(one, other) || leans(other, one))
     }
 
     /// Whether the entry says nothing but yes.
@@ -281,8 +310,12 @@ impl<'a> Walk<'a, '_, '_> {
                 agrees && may_touch && !self.follows_condition(before, part) && !self.begins_condition(before, part)
             }
             Piece::Beside(BesideClass::Filler) => last_entry.is_none(),
-            // "Si bien", "si todo bien", "si cancela".
-            Piece::Beside(BesideClass::Praise) | Piece::Named => !self.follows_condition(before, part),
+            // "Si bien", "si todo bien"; "it is lovely", "tá lindo".
+            Piece::Beside(BesideClass::Praise | BesideClass::Wellbeing) => {
+                !self.follows_condition(before, part) && !self.follows_leaning(before, part)
+            }
+            // "Si cancela".
+            Piece::Named => !self.follows_condition(before, part),
             Piece::Beside(_) => true,
             Piece::Object => before.last().is_some_and(|last| {
                 let is_call_off = match last.piece {
@@ -308,25 +341,43 @@ impl<'a> Walk<'a, '_, '_> {
         self.heard.get(at).is_some_and(|heard| !heard.is_accented && conditions.contains(heard.token.text))
     }
 
-    /// Whether the piece stands right after a single word that then reads as a condition: "si confirma".
+    fn pauses_before(&self, at: usize) -> bool {
+        self.heard.get(at).is_none_or(|heard| heard.after_pause)
+    }
+
+    /// Whether praise stands right after an entry that then says it of something.
+    fn follows_leaning(&self, before: &[Part<'a>], part: &Part<'a>) -> bool {
+        let last = before.last().and_then(Part::entry);
+        !self.pauses_before(part.start) && last.is_some_and(|entry| self.grammar.leans(entry))
+    }
+
+    /// Whether the piece stands, without a pause since, after a piece that ends with a word which then opens a condition:
+    /// "si confirma", "que si está bien", "si gracias pago".
     fn follows_condition(&self, before: &[Part<'a>], part: &Part<'a>) -> bool {
-        let pauses = self.heard.get(part.start).is_none_or(|heard| heard.after_pause);
         let is_same = |last: &Part<'_>| match (last.piece, part.piece) {
             (Piece::Entry(one), Piece::Entry(other)) => one.folded == other.folded,
             _ => false,
         };
-        !pauses
-            && before
-                .last()
-                .is_some_and(|last| last.end - last.start == 1 && self.opens_condition(last.start) && !is_same(last))
+        let opening = before.iter().rev().find(|last| self.opens_condition(last.end - 1));
+        opening.is_some_and(|last| !is_same(last) && !(last.end..=part.start).any(|at| self.pauses_before(at)))
     }
 
-    /// Whether the piece begins with such a word and stands right after other words: "dale si confirmo".
+    /// Whether the piece stands right after other words and begins with such a word, or ends the text with it: "dale si
+    /// confirmo", "pago si", "señorita que si". Alone at the end, after nothing but a yes or an "ok", it is a yes: "ok si".
     fn begins_condition(&self, before: &[Part<'a>], part: &Part<'a>) -> bool {
-        let pauses = self.heard.get(part.start).is_none_or(|heard| heard.after_pause);
         let is_last = part.end == self.heard.len();
         let alone = part.end - part.start == 1 && is_last;
+        let is_light = |last: &Part<'_>| match last.piece {
+            Piece::Entry(entry) => self.grammar.is_clear_yes(entry) || self.grammar.only_acknowledges(entry),
+            Piece::Named => false,
+            Piece::Beside(_) | Piece::Object => true,
+        };
         let repeats = before.iter().all(|last| last.end - last.start == 1 && self.opens_condition(last.start));
-        self.opens_condition(part.start) && !pauses && !before.is_empty() && !alone && !repeats
+        let is_cut_off = is_last && !alone && self.opens_condition(part.end - 1);
+        (self.opens_condition(part.start) || is_cut_off)
+            && !self.pauses_before(part.start)
+            && !before.is_empty()
+            && !(alone && before.iter().all(is_light))
+            && !repeats
     }
 }

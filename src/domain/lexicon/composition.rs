@@ -22,6 +22,10 @@ pub struct Composing {
     /// answer only beside a particle.
     #[serde(default)]
     pub asks_too: Vec<String>,
+    /// Affirmative entries that say something of the word beside them, as `indeed`: they answer alone, beside other entries
+    /// or after a pause. `thank you indeed` and `it is lovely` are no answers.
+    #[serde(default)]
+    pub leaning: Vec<String>,
     /// Entries that answer only where this language alone is read: because the message's locale picks it, or because no
     /// other is loaded.
     #[serde(default)]
@@ -35,6 +39,9 @@ pub struct Composing {
     /// Words that open a condition if they are written just so, accents included, and more follows without a pause: `si`.
     #[serde(default)]
     pub conditions: Vec<String>,
+    /// Words that say what has happened, as `cancelled`. A command that is named by one is not confirmed: "yes, cancelled".
+    #[serde(default)]
+    pub states: Vec<String>,
     /// Phrases that ask to stop something and may have an object: `cancela`. With an object of their own they are a new
     /// request ([`super::Lexicon::begins_request`]).
     #[serde(default)]
@@ -64,13 +71,15 @@ pub struct Beside {
     #[serde(default)]
     pub praise: Vec<String>,
     #[serde(default)]
+    pub wellbeing: Vec<String>,
+    #[serde(default)]
     pub regrets: Vec<String>,
     #[serde(default)]
     pub emoji: Vec<String>,
 }
 
 impl Beside {
-    fn lists(&self) -> [(BesideClass, &Vec<String>); 8] {
+    fn lists(&self) -> [(BesideClass, &Vec<String>); 9] {
         [
             (BesideClass::Greeting, &self.greetings),
             (BesideClass::Thanks, &self.thanks),
@@ -78,6 +87,7 @@ impl Beside {
             (BesideClass::Vocative, &self.vocatives),
             (BesideClass::Filler, &self.fillers),
             (BesideClass::Praise, &self.praise),
+            (BesideClass::Wellbeing, &self.wellbeing),
             (BesideClass::Regret, &self.regrets),
             (BesideClass::Emoji, &self.emoji),
         ]
@@ -118,15 +128,18 @@ pub(super) fn grammar(
     refuse_strangers(file, &words.particles, listed, either)?;
     refuse_strangers(file, &words.acknowledgements, listed, affirmative)?;
     refuse_strangers(file, &words.asks_too, listed, affirmative)?;
+    refuse_strangers(file, &words.leaning, listed, affirmative)?;
     refuse_strangers(file, &words.only_here, listed, either)?;
     Ok(Grammar {
         entries,
         particles: folded(&words.particles)?,
         acknowledgements: folded(&words.acknowledgements)?,
         asks_too: folded(&words.asks_too)?,
+        leaning: folded(&words.leaning)?,
         conditions: words.conditions.iter().map(|word| word.to_lowercase()).collect(),
         apart: phrases(own, |file| &file.composing.apart)?,
         negations: phrases(own, |file| &file.negations)?,
+        states: phrases(own, |file| &file.composing.states)?,
         beside,
         objects: spoken(&words.objects)?,
         call_offs: spoken(&words.request_verbs)?,

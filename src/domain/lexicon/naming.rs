@@ -120,10 +120,11 @@ impl Lexicon {
 
     fn named(&self, heard: &[Heard<'_>], says: &Says) -> Option<NamedBy<'_>> {
         // One name and nothing that is put to it: "yes, stop the cancellation" and "yes, cancel everything" ask for
-        // something else than the command.
+        // something else than the command, and "yes, cancelled" may ask for nothing.
         let said = |grammar: &Grammar, parts: &[Part<'_>]| {
             let has_object = parts.iter().any(|part| matches!(part.piece, Piece::Object));
-            names(parts).count() == 1 && !has_object && grammar.any_yes(parts)
+            let tells = names(parts).filter_map(|at| parts.get(at)).any(|name| self.tells_a_state(heard, name));
+            names(parts).count() == 1 && !has_object && !tells && grammar.any_yes(parts)
         };
         let denied = |grammar: &Grammar, parts: &[Part<'_>]| {
             names(parts).next().is_some() && names(parts).all(|at| grammar.is_refused(heard, parts, at))
@@ -133,6 +134,13 @@ impl Lexicon {
         let no = || self.first_parts(heard, says, &denied).and_then(|(grammar, parts)| grammar.spoken_no(&parts));
         let name = || self.first_parts(heard, says, &any).map(|_| NamedBy::Name);
         yes.map(NamedBy::Yes).or_else(|| no().map(NamedBy::No)).or_else(name)
+    }
+
+    /// Whether words that name the command say, in any language, that something has happened.
+    fn tells_a_state(&self, heard: &[Heard<'_>], name: &Part<'_>) -> bool {
+        let words = heard.get(name.start..name.end).unwrap_or_default();
+        let words: Vec<&str> = words.iter().map(|heard| heard.token.text).collect();
+        self.grammars.iter().any(|grammar| grammar.states.find_in(&words).is_some())
     }
 
     fn first_parts<'a>(
@@ -145,6 +153,23 @@ impl Lexicon {
             let parts = grammar.parts(heard, Some(&says.phrases), &|parts| is_meant(grammar, parts))?;
             Some((grammar, parts))
         })
+    }
+
+    /// The word that keeps a phrase from naming a command in this locale: it says not, or is no name but a yes, a no or an
+    /// object such as "everything".
+    #[must_use]
+    pub fn cannot_name(&self, written: &str, locale: &str) -> Option<String> {
+        let folded = normalise(written);
+        let words: Vec<&str> = folded.split(' ').collect();
+        let tokens: Vec<Token<'_>> = words.iter().map(|word| Token::new(word)).collect();
+        let grammars = self.for_locale(Some(locale)).grammars.iter();
+        let mut found = grammars.filter_map(|grammar| {
+            let negation = grammar.negations.find_in(&words).map(str::to_owned);
+            let is_answer = || grammar.particles.contains(&folded) || grammar.acknowledgements.contains(&folded);
+            let is_object = || grammar.objects.lengths_at(&tokens, 0).any(|length| length == tokens.len());
+            negation.or_else(|| (is_answer() || is_object()).then(|| folded.clone()))
+        });
+        found.next()
     }
 
     /// Whether the text asks to stop something that it names itself: "cancel order 456", also after a yes, a no or other

@@ -110,9 +110,9 @@ fn a_guard_that_cannot_be_used_is_named() {
     let folder = Folder::with_tenant();
     let file = folder.path().join("a-file");
     std::fs::write(&file, "").unwrap();
-    let below = file.join("guard");
-    let output =
-        folder.run(&["--listen", "127.0.0.1:0", "--metrics-listen", "off", "--log-guard", below.to_str().unwrap()]);
+    let (below, key) = (file.join("guard"), folder.path().join("key"));
+    let mut command = folder.command(&["--listen", "127.0.0.1:0", "--metrics-listen", "off"]);
+    let output = command.arg("--log-guard").arg(&below).arg("--signing-key").arg(&key).output().unwrap();
     let complaint = complained(&output);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(complaint.contains(&format!("--log-guard {}", below.display())), "{complaint}");

@@ -50,6 +50,7 @@ fn done(command: &mut Command) -> String {
 
 /// A handler's key of the tenant, in a new database.
 pub(crate) fn handler_key(database: &str) -> String {
+    done(cscp(database).arg("migrate"));
     done(cscp(database).args(["tenant", "create", TENANT]));
     let key = done(cscp(database).args(["key", "create", "--tenant", TENANT, "--kind", "handler", "--json"]));
     serde_json::from_str::<Value>(&key).unwrap()["key"].as_str().unwrap().to_owned()

@@ -49,6 +49,7 @@ fn free_address() -> String {
 impl Server {
     /// Starts one on a database, with these arguments beside its own.
     pub(crate) fn start(database: &str, arguments: &[&str]) -> Self {
+        done(cscp(database).arg("migrate"));
         let metrics = free_address();
         let mut command = cscp(database);
         command.args([

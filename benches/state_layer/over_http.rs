@@ -47,6 +47,7 @@ fn done(command: &mut Command) -> String {
 
 impl Server {
     fn start(database: &str) -> Self {
+        done(cscp(database).arg("migrate"));
         done(cscp(database).args(["tenant", "create", "bench"]));
         let key = done(cscp(database).args(["key", "create", "--tenant", "bench", "--kind", "handler", "--json"]));
         let key = serde_json::from_str::<Value>(&key).unwrap()["key"].as_str().unwrap().to_owned();

@@ -167,9 +167,39 @@ fn a_yes_beside_what_has_happened_is_no_yes() {
         "sí, cancelado",
         "claro cancelado",
         "cancelado",
+        "sí, canceló",
+        "sí, cancelé",
+        "lamentablemente sí canceló",
+        // An apology between a yes and the name takes the yes back.
+        "yes. sorry, cancel that",
+        "sim, desculpa, cancela isso",
+        "sí, perdón, cancélalo",
     ] {
         assert_eq!(said(CANCEL, text), [unclear; 2], "{text}");
     }
+}
+
+/// "Send it" and "looks good" may mean the order that is to be cancelled.
+#[test]
+fn what_lets_things_go_on_is_no_yes_to_undoing_them() {
+    let unclear = (VerdictCode::Ambiguous, Reason::NamesCommand, Next::AskAgain);
+    for text in [
+        "pode mandar",
+        "tá bom, pode mandar",
+        "pode finalizar",
+        "tá tudo certo",
+        "está todo bien",
+        "puede continuar",
+        "looks good",
+        "ok, looks good to me",
+        "that's great",
+    ] {
+        assert_eq!(said(CANCEL, text), [unclear; 2], "{text}");
+        let [_, elsewhere] = said(ADDRESS, text);
+        assert_eq!(elsewhere.0, VerdictCode::Confirmed, "{text}");
+    }
+    let [_, clear] = said(CANCEL, "sim, pode continuar");
+    assert_eq!(clear.0, VerdictCode::Confirmed);
 }
 
 /// A Spanish *si* without its accent stays a condition beside the name.

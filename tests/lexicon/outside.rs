@@ -181,3 +181,60 @@ fn how_somebody_is_answers_another_question() {
         assert!(is_yes(text, locale), "{text}");
     }
 }
+
+/// What somebody else did or says is no yes of the person who writes.
+#[test]
+fn what_somebody_else_agreed_to_is_no_yes() {
+    for who in ["boss", "my friend", "team", "guys", "madam", "yes boss", "lads"] {
+        for did in ["agreed", "confirmed", "agree", "accepted"] {
+            let text = format!("{who} {did}");
+            assert!(!is_yes(&text, "en-GB"), "{text}");
+        }
+    }
+    for text in ["mi amigo que sí", "jefe que sí", "señora confirma", "jefe confirmado"] {
+        assert!(!is_yes(text, "es-MX"), "{text}");
+    }
+    for (text, locale) in
+        [("agreed, boss", "en"), ("boss, agreed", "en"), ("yes, confirmed", "en"), ("que sí, jefe", "es")]
+    {
+        assert!(is_yes(text, locale), "{text}");
+    }
+}
+
+/// Accents count for nothing but at the end of a Spanish verb: there they are another person, or another time.
+#[test]
+fn what_happened_in_the_past_is_no_yes() {
+    for text in
+        ["confirmó", "aceptó", "autorizó", "lo aceptó", "la aceptó", "que sí aceptó", "confirmé", "Confirmo\u{301}"]
+    {
+        assert!(!is_yes(text, "es-MX"), "{text}");
+    }
+    for text in ["confirmo", "acepto", "lo acepto", "olé, sí", "sí, confirmo", "José, sí"] {
+        let known = !text.contains("José") && !text.contains("olé");
+        assert_eq!(is_yes(text, "es-MX"), known, "{text}");
+    }
+}
+
+/// Somebody asks to be told that all is well, says thanks, or wants a thing.
+#[test]
+fn a_request_that_sounds_like_consent_is_no_yes() {
+    for (text, locale) in [
+        ("confirma tudo certo", "pt-BR"),
+        ("pode confirmar tudo certo", "pt-BR"),
+        ("confirma bien", "es-MX"),
+        ("puede confirmar todo bien", "es-MX"),
+        ("i do appreciate it", "en"),
+        ("i do appreciate it thanks", "en"),
+        ("i would appreciate it", "en"),
+        ("quero massa", "pt-BR"),
+        ("quero flor", "pt-BR"),
+        ("quiero lista", "es-MX"),
+    ] {
+        assert!(!is_yes(text, locale), "{text}");
+    }
+    for (text, locale) in
+        [("quero, obrigada", "pt-BR"), ("sim, quero", "pt-BR"), ("quero por favor", "pt-BR"), ("i do", "en")]
+    {
+        assert!(is_yes(text, locale), "{text}");
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::composition::{grammar, language};
+use super::forms::Forms;
 use super::normalise::{normalise, squeeze};
 use super::phrases::{Conflict, Entries, Entry, Phrases, Polarity, SpokenPhrases};
 use super::plain::is_plain;
@@ -142,6 +143,7 @@ impl Lexicon {
             option_words: phrases(files, |file| &file.option_words)?,
             withdrawals: withdrawals.clone(),
             grammars: Vec::new(),
+            forms: Forms::of(files),
             by_language: Vec::new(),
         };
         let other_words = phrases(files, |file| &file.other_words)?;

@@ -65,6 +65,10 @@ pub(super) struct Grammar {
     pub(super) asks_too: BTreeSet<String>,
     /// Folded entries that say something of the word beside them: "indeed", "isso".
     pub(super) leaning: BTreeSet<String>,
+    /// Folded entries that say that things are right or go on, and not which: "looks good".
+    pub(super) carry_on: BTreeSet<String>,
+    /// Folded entries that also say what somebody else did: "agreed".
+    pub(super) reported: BTreeSet<String>,
     /// Words that open a condition if they are written just so and more follows.
     pub(super) conditions: BTreeSet<String>,
     pub(super) apart: Phrases,
@@ -144,7 +148,9 @@ impl Grammar {
                 let stands = !leans || entries().any(|entry| !self.only_acknowledges(entry) && !self.leans(entry));
                 let addresses =
                     has(BesideClass::Politeness) || has(BesideClass::Greeting) || has(BesideClass::Vocative);
-                let asks = addresses && entries().any(|entry| self.asks_too.contains(&entry.folded));
+                // "Confirma tudo certo" asks the reader to see to it.
+                let praises = has(BesideClass::Praise) || has(BesideClass::Wellbeing);
+                let asks = (addresses || praises) && entries().any(|entry| self.asks_too.contains(&entry.folded));
                 !has(BesideClass::Regret)
                     && (is_strong || !closes)
                     && stands
@@ -189,8 +195,11 @@ impl Grammar {
         let [one, other] = pair else { return false };
         let pauses = heard.get(other.start).is_none_or(|heard| heard.after_pause);
         let leans = |entry: &Part<'_>, word: &Part<'_>| {
-            let is_word = matches!(word.piece, Piece::Beside(class) if class != BesideClass::Emoji);
-            is_word && entry.entry().is_some_and(|entry| self.leans(entry))
+            let Piece::Beside(class) = word.piece else { return false };
+            // "Please ji" pleads; "quero por favor" agrees.
+            let may_plead = |entry: &Entry| class != BesideClass::Politeness || self.only_acknowledges(entry);
+            let leans = entry.entry().is_some_and(|entry| self.leans(entry) && may_plead(entry));
+            leans && class != BesideClass::Emoji
         };
         !pauses && (leans(one, other) || leans(other, one))
     }
@@ -307,7 +316,11 @@ impl<'a> Walk<'a, '_, '_> {
                 let agrees = last_entry.is_none_or(|(last, _)| last.polarity == entry.polarity);
                 let touches = last_entry.filter(|(_, end)| !pause_since(*end));
                 let may_touch = touches.is_none_or(|(last, _)| self.grammar.may_touch(last, entry));
-                agrees && may_touch && !self.follows_condition(before, part) && !self.begins_condition(before, part)
+                agrees
+                    && may_touch
+                    && !self.tells_of_somebody(before, part)
+                    && !self.follows_condition(before, part)
+                    && !self.begins_condition(before, part)
             }
             Piece::Beside(BesideClass::Filler) => last_entry.is_none(),
             // "Si bien", "si todo bien"; "it is lovely", "tá lindo".
@@ -343,6 +356,13 @@ impl<'a> Walk<'a, '_, '_> {
 
     fn pauses_before(&self, at: usize) -> bool {
         self.heard.get(at).is_none_or(|heard| heard.after_pause)
+    }
+
+    /// Whether an entry stands right after a form of address and then says what that person did: "boss agreed".
+    fn tells_of_somebody(&self, before: &[Part<'a>], part: &Part<'a>) -> bool {
+        let named = before.last().is_some_and(|last| matches!(last.piece, Piece::Beside(BesideClass::Vocative)));
+        let told = part.entry().is_some_and(|entry| self.grammar.reported.contains(&entry.folded));
+        named && told && !self.pauses_before(part.start)
     }
 
     /// Whether praise stands right after an entry that then says it of something.

@@ -26,6 +26,17 @@ pub struct Composing {
     /// or after a pause. `thank you indeed` and `it is lovely` are no answers.
     #[serde(default)]
     pub leaning: Vec<String>,
+    /// Affirmative entries that say that things are right or go on, as `looks good`: under a command that undoes something
+    /// they answer nothing, since they may mean what would be undone.
+    #[serde(default)]
+    pub carry_on: Vec<String>,
+    /// Affirmative entries that also say what somebody else did or says, as `agreed`: right after a form of address they answer
+    /// nothing (`my friend agreed`).
+    #[serde(default)]
+    pub reported: Vec<String>,
+    /// Letters that, written at the end of a longer word, make another form of it: `confirmó` is not `confirmo`.
+    #[serde(default)]
+    pub endings: Vec<String>,
     /// Entries that answer only where this language alone is read: because the message's locale picks it, or because no
     /// other is loaded.
     #[serde(default)]
@@ -79,7 +90,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    fn lists(&self) -> [(BesideClass, &Vec<String>); 9] {
+    pub(super) fn lists(&self) -> [(BesideClass, &Vec<String>); 9] {
         [
             (BesideClass::Greeting, &self.greetings),
             (BesideClass::Thanks, &self.thanks),
@@ -129,6 +140,8 @@ pub(super) fn grammar(
     refuse_strangers(file, &words.acknowledgements, listed, affirmative)?;
     refuse_strangers(file, &words.asks_too, listed, affirmative)?;
     refuse_strangers(file, &words.leaning, listed, affirmative)?;
+    refuse_strangers(file, &words.reported, listed, affirmative)?;
+    refuse_strangers(file, &words.carry_on, listed, affirmative)?;
     refuse_strangers(file, &words.only_here, listed, either)?;
     Ok(Grammar {
         entries,
@@ -136,6 +149,8 @@ pub(super) fn grammar(
         acknowledgements: folded(&words.acknowledgements)?,
         asks_too: folded(&words.asks_too)?,
         leaning: folded(&words.leaning)?,
+        reported: folded(&words.reported)?,
+        carry_on: folded(&words.carry_on)?,
         conditions: words.conditions.iter().map(|word| word.to_lowercase()).collect(),
         apart: phrases(own, |file| &file.composing.apart)?,
         negations: phrases(own, |file| &file.negations)?,

@@ -12,6 +12,7 @@ mod build;
 mod composing;
 mod composition;
 mod explaining;
+mod forms;
 mod hearing;
 mod hidden;
 mod naming;
@@ -138,6 +139,7 @@ pub struct Lexicon {
     option_words: Phrases,
     withdrawals: withdrawal::WithdrawalPhrases,
     grammars: Vec<composing::Grammar>,
+    forms: forms::Forms,
     /// The same for each language alone, where there are several.
     by_language: Vec<Lexicon>,
 }

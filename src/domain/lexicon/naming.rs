@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::composing::{Grammar, Part, Parts, Piece};
+use super::composing::{BesideClass, Grammar, Part, Parts, Piece};
 use super::hearing::{Heard, hear};
 use super::normalise::normalise;
 use super::phrases::{Entry, Phrases, SpokenPhrases, Token};
@@ -33,7 +33,7 @@ pub enum Naming {
     Yes(Reading),
     /// "Don't cancel it."
     No(Reading),
-    /// "Cancel it": it may mean the command, or a refusal of it.
+    /// "Cancel it": it may mean the command, or a refusal of it. So may "looks good", which names neither.
     Unclear(Reading),
 }
 
@@ -95,6 +95,7 @@ impl Says {
 
 impl Lexicon {
     /// What the text says about a command that `says` names; none if it does not name it, or says something else about it.
+    /// Words that say that things go on, and no clear yes, are unclear: such a command undoes something.
     ///
     /// A clear yes beside the name, with or without courtesies, is a yes; a no that is more than the bare word and stands
     /// right before the name is a no. The name alone is neither, whatever it says where no such command is asked about.
@@ -106,23 +107,41 @@ impl Lexicon {
         let folded = normalise(text);
         let words = squeeze_symbols(&folded);
         let tokens: Vec<Token<'_>> = words.iter().map(|word| Token::new(word)).collect();
-        let unclear = Naming::Unclear(says.reading(&tokens)?);
         let read = self.read(text);
+        let Some(name) = says.reading(&tokens) else { return self.carries_on(text, &folded, read) };
+        let unclear = Naming::Unclear(name);
         let alone = matches!(read, Reading::Affirmative { .. } | Reading::Negative { .. });
         let named = hear(text, &folded).and_then(|heard| self.named(&heard, says));
         match named {
-            Some(NamedBy::Yes(entry)) if is_plain(text) => Some(Naming::Yes(entry.plain())),
+            Some(NamedBy::Yes(entry)) if is_plain(text) && !self.has_other_form(text) => {
+                Some(Naming::Yes(entry.plain()))
+            }
             Some(NamedBy::No(entry)) if is_plain(text) => Some(Naming::No(entry.plain())),
             Some(NamedBy::Name | NamedBy::Yes(_) | NamedBy::No(_)) => Some(unclear),
             None => alone.then_some(unclear),
         }
     }
 
+    /// A yes of nothing but words that say that things are right or go on: "looks good", "ok, pode mandar".
+    fn carries_on(&self, text: &str, folded: &str, read: Reading) -> Option<Naming> {
+        let Reading::Affirmative { locale, entry, version } = read else { return None };
+        let heard = hear(text, folded)?;
+        let goes_on = |grammar: &Grammar| {
+            let parts = grammar.compose(&heard).unwrap_or_default();
+            let mut entries = parts.iter().filter_map(Part::entry);
+            !grammar.any_yes(&parts) && entries.any(|entry| grammar.carry_on.contains(&entry.folded))
+        };
+        let unclear = Naming::Unclear(Reading::Qualified { locale, entry, version });
+        self.grammars.iter().any(goes_on).then_some(unclear)
+    }
+
     fn named(&self, heard: &[Heard<'_>], says: &Says) -> Option<NamedBy<'_>> {
         // One name and nothing that is put to it: "yes, stop the cancellation" and "yes, cancel everything" ask for
         // something else than the command, and "yes, cancelled" may ask for nothing.
         let said = |grammar: &Grammar, parts: &[Part<'_>]| {
-            let has_object = parts.iter().any(|part| matches!(part.piece, Piece::Object));
+            // "Yes. Sorry, cancel that" takes the yes back.
+            let has = |part: &Part<'_>| matches!(part.piece, Piece::Object | Piece::Beside(BesideClass::Regret));
+            let has_object = parts.iter().any(has);
             let tells = names(parts).filter_map(|at| parts.get(at)).any(|name| self.tells_a_state(heard, name));
             names(parts).count() == 1 && !has_object && !tells && grammar.any_yes(parts)
         };

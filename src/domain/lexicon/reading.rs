@@ -1,9 +1,11 @@
 //! Reading one text.
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use super::composing::Part;
 use super::hearing::hear;
 use super::normalise::{is_symbol, normalise};
-use super::phrases::Entry;
+use super::phrases::{Entry, Polarity};
 use super::plain::is_plain;
 use super::{Lexicon, Reading};
 
@@ -48,10 +50,27 @@ impl Lexicon {
             return self.read_long(&tokens);
         }
         match self.whole(&tokens).or_else(|| self.composed(text, &folded)) {
-            Some(Whole::Agreed(entry)) if is_plain(text) && !self.stands_apart(&tokens) => entry.plain(),
+            Some(Whole::Agreed(entry))
+                if is_plain(text)
+                    && !self.stands_apart(&tokens)
+                    && (entry.polarity == Polarity::Negative || !self.has_other_form(text)) =>
+            {
+                entry.plain()
+            }
             Some(Whole::Agreed(entry) | Whole::Mixed(entry)) => entry.qualified(),
             None => self.read_part(&tokens),
         }
+    }
+
+    /// Whether a word of the text ends in a letter that makes another form of it, and no list has it so: "confirmó", where
+    /// *confirmo* is an entry.
+    pub(super) fn has_other_form(&self, text: &str) -> bool {
+        if self.forms.endings.is_empty() {
+            return false;
+        }
+        let composed: String = text.nfc().flat_map(char::to_lowercase).collect();
+        let words = composed.split(|c: char| !c.is_alphanumeric());
+        words.into_iter().any(|word| self.forms.is_other(word))
     }
 
     /// Whether words stand together that mean something else than each of them does: "yeah yeah".

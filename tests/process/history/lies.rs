@@ -14,7 +14,7 @@ use crate::server::Server;
 /// Long enough for any lie to be told and shown; a run ends when its lie is found.
 const ENOUGH: u64 = 8_000;
 /// How often a lie is told that was not found.
-const TRIES: u32 = 3;
+const TRIES: u32 = 5;
 /// So many lies are told at the same time.
 const AT_ONCE: usize = 3;
 

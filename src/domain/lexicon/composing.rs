@@ -5,53 +5,13 @@
 
 use std::collections::BTreeSet;
 
+use super::composition::BesideClass;
 use super::hearing::Heard;
 use super::normalise::is_symbol;
 use super::phrases::{Entries, Entry, Phrases, Polarity, SpokenPhrases, Token};
 
 /// How many pieces may be tried for one text before it is taken for no composed answer.
 const MAX_TRIED: u32 = 4_000;
-
-/// The kinds of words that may stand beside an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BesideClass {
-    /// "Bom dia".
-    Greeting,
-    /// "Obrigada". Beside nothing but an acknowledgement ("ok, thanks") it leaves open what is meant, as does a greeting.
-    Thanks,
-    /// "Please".
-    Politeness,
-    /// How somebody is addressed: "moça", "mate".
-    Vocative,
-    /// What leads up to an answer and stands before all of it: "pues", "opa".
-    Filler,
-    /// "Perfeito".
-    Praise,
-    /// "Tudo bem": praise that also says how somebody is. With thanks or a greeting it answers "how are you".
-    Wellbeing,
-    /// "Sorry": beside a no only.
-    Regret,
-    /// An emoji that shows good will.
-    Emoji,
-}
-
-impl BesideClass {
-    /// Its name in lexicon files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Greeting => "greetings",
-            Self::Thanks => "thanks",
-            Self::Politeness => "politeness",
-            Self::Vocative => "vocatives",
-            Self::Filler => "fillers",
-            Self::Praise => "praise",
-            Self::Wellbeing => "wellbeing",
-            Self::Regret => "regrets",
-            Self::Emoji => "emoji",
-        }
-    }
-}
 
 /// What answers in one language, and what may stand beside it.
 #[derive(Debug, Clone, Default)]
@@ -385,6 +345,9 @@ impl<'a> Walk<'a, '_, '_> {
     /// Whether the piece stands right after other words and begins with such a word, or ends the text with it: "dale si
     /// confirmo", "pago si", "señorita que si". Alone at the end, after nothing but a yes or an "ok", it is a yes: "ok si".
     fn begins_condition(&self, before: &[Part<'a>], part: &Part<'a>) -> bool {
+        if before.is_empty() || self.pauses_before(part.start) {
+            return false;
+        }
         let is_last = part.end == self.heard.len();
         let alone = part.end - part.start == 1 && is_last;
         let is_light = |last: &Part<'_>| match last.piece {
@@ -393,11 +356,8 @@ impl<'a> Walk<'a, '_, '_> {
             Piece::Beside(_) | Piece::Object => true,
         };
         let repeats = before.iter().all(|last| last.end - last.start == 1 && self.opens_condition(last.start));
+        let is_yes = repeats || (alone && before.iter().all(is_light));
         let is_cut_off = is_last && !alone && self.opens_condition(part.end - 1);
-        (self.opens_condition(part.start) || is_cut_off)
-            && !self.pauses_before(part.start)
-            && !before.is_empty()
-            && !(alone && before.iter().all(is_light))
-            && !repeats
+        (self.opens_condition(part.start) || is_cut_off) && !is_yes
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::build::{fold, phrases};
-use super::composing::{BesideClass, Grammar};
+use super::composing::Grammar;
 use super::phrases::{Entries, Entry, Phrases, Polarity, SpokenPhrases};
 use super::{LexiconError, LexiconFile};
 
@@ -63,6 +63,47 @@ pub struct Composing {
     /// What may stand beside an answer.
     #[serde(default)]
     pub beside: Beside,
+}
+
+/// The kinds of words that may stand beside an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BesideClass {
+    /// "Bom dia".
+    Greeting,
+    /// "Obrigada". Beside nothing but an acknowledgement ("ok, thanks") it leaves open what is meant, as does a greeting.
+    Thanks,
+    /// "Please".
+    Politeness,
+    /// How somebody is addressed: "moça", "mate".
+    Vocative,
+    /// What leads up to an answer and stands before all of it: "pues", "opa".
+    Filler,
+    /// "Perfeito".
+    Praise,
+    /// "Tudo bem": praise that also says how somebody is. With thanks or a greeting it answers "how are you".
+    Wellbeing,
+    /// "Sorry": beside a no only.
+    Regret,
+    /// An emoji that shows good will.
+    Emoji,
+}
+
+impl BesideClass {
+    /// Its name in lexicon files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Greeting => "greetings",
+            Self::Thanks => "thanks",
+            Self::Politeness => "politeness",
+            Self::Vocative => "vocatives",
+            Self::Filler => "fillers",
+            Self::Praise => "praise",
+            Self::Wellbeing => "wellbeing",
+            Self::Regret => "regrets",
+            Self::Emoji => "emoji",
+        }
+    }
 }
 
 /// Words that may stand beside an answer, by what they do ([`BesideClass`]).

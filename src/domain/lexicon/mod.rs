@@ -28,8 +28,7 @@ use serde::{Deserialize, Serialize};
 use phrases::Phrases;
 
 pub use build::LexiconError;
-pub use composing::BesideClass;
-pub use composition::{Beside, Composing};
+pub use composition::{Beside, BesideClass, Composing};
 pub use explaining::{Explained, ExplainedPart, ReadBy};
 pub use hidden::has_hidden;
 pub use naming::{Naming, Says};

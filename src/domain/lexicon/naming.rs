@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::composing::{BesideClass, Grammar, Part, Parts, Piece};
+use super::composing::{Grammar, Part, Parts, Piece};
+use super::composition::BesideClass;
 use super::hearing::{Heard, hear};
 use super::normalise::normalise;
 use super::phrases::{Entry, Phrases, SpokenPhrases, Token};

@@ -179,6 +179,26 @@ fn a_yes_beside_what_has_happened_is_no_yes() {
     }
 }
 
+/// The words of a command count in every language, and what says that it has happened does, too.
+#[test]
+fn what_has_happened_is_heard_in_every_language() {
+    for (text, locale) in [
+        ("ya cancelé", "en-US"),
+        ("ya cancelado", "en-US"),
+        ("ya cancelo", "en-US"),
+        ("ya cancela", "en-US"),
+        ("yes, cancelled", "pt-BR"),
+        ("yes, cancelled", "es-MX"),
+        ("sim, cancelado", "en-US"),
+    ] {
+        let (mut stage, asked) = asked(CANCEL);
+        let mut message = stage.text(text).quoting(&asked.prompt);
+        message.0.locale = Some(locale.to_owned());
+        let verdict = stage.verdict(&message.op());
+        assert!(!verdict.code.is_acceptance(), "{text} in {locale}: {verdict:?}");
+    }
+}
+
 /// "Send it" and "looks good" may mean the order that is to be cancelled.
 #[test]
 fn what_lets_things_go_on_is_no_yes_to_undoing_them() {

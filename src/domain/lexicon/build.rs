@@ -103,13 +103,24 @@ pub enum LexiconError {
     },
 }
 
+/// What is heard in every language, whatever the locale of a message: all of it counts against a yes.
+struct Everywhere {
+    withdrawals: WithdrawalPhrases,
+    states: Phrases,
+    forms: Forms,
+}
+
 impl Lexicon {
     /// Merges files into one lexicon, or says why they must not be used together.
     ///
     /// When two files have the same entry, readings name the file given first.
     pub fn build(files: &[LexiconFile]) -> Result<Self, LexiconError> {
-        let withdrawals = withdrawal_phrases(files)?;
-        let mut lexicon = Self::merge(files, &withdrawals)?;
+        let everywhere = Everywhere {
+            withdrawals: withdrawal_phrases(files)?,
+            states: phrases(files, |file| &file.composing.states)?,
+            forms: Forms::of(files),
+        };
+        let mut lexicon = Self::merge(files, &everywhere)?;
         let mut locales: Vec<&str> = files.iter().map(|file| file.locale.as_str()).collect();
         locales.sort_unstable();
         locales.dedup();
@@ -118,7 +129,7 @@ impl Lexicon {
         tongues.dedup();
         let of = |is_one: &dyn Fn(&LexiconFile) -> bool| {
             let own: Vec<LexiconFile> = files.iter().filter(|file| is_one(file)).cloned().collect();
-            Self::merge(&own, &withdrawals)
+            Self::merge(&own, &everywhere)
         };
         if locales.len() > 1 {
             for tag in &locales {
@@ -132,8 +143,8 @@ impl Lexicon {
         Ok(lexicon)
     }
 
-    /// One lexicon of `files`, which takes an answer back by words of all files: what stops is heard in every language.
-    fn merge(files: &[LexiconFile], withdrawals: &WithdrawalPhrases) -> Result<Self, LexiconError> {
+    /// One lexicon of `files`, with what counts against a yes in every language.
+    fn merge(files: &[LexiconFile], everywhere: &Everywhere) -> Result<Self, LexiconError> {
         let languages: BTreeSet<String> = files.iter().map(|file| language(&file.locale)).collect();
         let several = languages.len() > 1;
         let mut lexicon = Self {
@@ -141,9 +152,10 @@ impl Lexicon {
             entries: Entries::default(),
             qualifiers: phrases(files, |file| &file.qualifiers)?,
             option_words: phrases(files, |file| &file.option_words)?,
-            withdrawals: withdrawals.clone(),
+            withdrawals: everywhere.withdrawals.clone(),
+            states: everywhere.states.clone(),
             grammars: Vec::new(),
-            forms: Forms::of(files),
+            forms: everywhere.forms.clone(),
             by_language: Vec::new(),
         };
         let other_words = phrases(files, |file| &file.other_words)?;

@@ -19,6 +19,8 @@ pub(super) struct Grammar {
     pub(super) entries: Entries,
     /// Folded entries that say nothing but yes, or nothing but no: other entries may stand directly beside them.
     pub(super) particles: BTreeSet<String>,
+    /// Folded entries that are other words in other languages.
+    pub(super) only_here: BTreeSet<String>,
     /// Folded entries that also say no more than "I have heard".
     pub(super) acknowledgements: BTreeSet<String>,
     /// Folded entries that with "please" may ask for a confirmation.
@@ -34,8 +36,6 @@ pub(super) struct Grammar {
     pub(super) apart: Phrases,
     pub(super) negations: Phrases,
     pub(super) beside: Vec<(BesideClass, SpokenPhrases)>,
-    /// Words that say what has happened: "cancelled".
-    pub(super) states: Phrases,
     /// What a no may be put to: "that", "everything".
     pub(super) objects: SpokenPhrases,
     /// Negative entries that ask to stop something, to which an object may be put.

@@ -187,6 +187,7 @@ pub(super) fn grammar(
     Ok(Grammar {
         entries,
         particles: folded(&words.particles)?,
+        only_here: folded(&words.only_here)?,
         acknowledgements: folded(&words.acknowledgements)?,
         asks_too: folded(&words.asks_too)?,
         leaning: folded(&words.leaning)?,
@@ -195,7 +196,6 @@ pub(super) fn grammar(
         conditions: words.conditions.iter().map(|word| word.to_lowercase()).collect(),
         apart: phrases(own, |file| &file.composing.apart)?,
         negations: phrases(own, |file| &file.negations)?,
-        states: phrases(own, |file| &file.composing.states)?,
         beside,
         objects: spoken(&words.objects)?,
         call_offs: spoken(&words.request_verbs)?,

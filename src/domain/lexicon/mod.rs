@@ -137,6 +137,8 @@ pub struct Lexicon {
     qualifiers: Phrases,
     option_words: Phrases,
     withdrawals: withdrawal::WithdrawalPhrases,
+    /// Words that say what has happened, in every language: "cancelled".
+    states: Phrases,
     grammars: Vec<composing::Grammar>,
     forms: forms::Forms,
     /// The same for each language alone, where there are several.

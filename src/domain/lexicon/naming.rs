@@ -160,7 +160,7 @@ impl Lexicon {
     fn tells_a_state(&self, heard: &[Heard<'_>], name: &Part<'_>) -> bool {
         let words = heard.get(name.start..name.end).unwrap_or_default();
         let words: Vec<&str> = words.iter().map(|heard| heard.token.text).collect();
-        self.grammars.iter().any(|grammar| grammar.states.find_in(&words).is_some())
+        self.states.find_in(&words).is_some()
     }
 
     fn first_parts<'a>(
@@ -234,11 +234,14 @@ fn names<'a>(parts: &'a [Part<'_>]) -> impl Iterator<Item = usize> + 'a {
 
 impl Grammar {
     fn any_yes(&self, parts: &[Part<'_>]) -> bool {
-        parts.iter().filter_map(Part::entry).any(|entry| self.is_clear_yes(entry))
+        self.clear_yes(parts).is_some()
     }
 
+    /// The first clear yes. The name may be of another language, and words that mean something else there are none: English
+    /// "ya" before Spanish "cancelo".
     fn clear_yes<'a>(&self, parts: &[Part<'a>]) -> Option<&'a Entry> {
-        parts.iter().filter_map(Part::entry).find(|entry| self.is_clear_yes(entry))
+        let mut entries = parts.iter().filter_map(Part::entry);
+        entries.find(|entry| self.is_clear_yes(entry) && !self.only_here.contains(&entry.folded))
     }
 
     fn spoken_no<'a>(&self, parts: &[Part<'a>]) -> Option<&'a Entry> {

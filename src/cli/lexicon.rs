@@ -109,6 +109,6 @@ fn named(naming: &Naming) -> &'static str {
     match naming {
         Naming::Yes(_) => "it names the command and says yes",
         Naming::No(_) => "it names the command and says no",
-        Naming::Unclear(_) => "it names the command, which says neither yes nor no",
+        Naming::Unclear(_) => "it names the command or lets things go on, which says neither yes nor no to it",
     }
 }

@@ -141,10 +141,10 @@ impl Lexicon {
         // something else than the command, and "yes, cancelled" may ask for nothing.
         let said = |grammar: &Grammar, parts: &[Part<'_>]| {
             // "Yes. Sorry, cancel that" takes the yes back.
-            let has = |part: &Part<'_>| matches!(part.piece, Piece::Object | Piece::Beside(BesideClass::Regret));
-            let has_object = parts.iter().any(has);
+            let spoils = |part: &Part<'_>| matches!(part.piece, Piece::Object | Piece::Beside(BesideClass::Regret));
+            let is_spoilt = parts.iter().any(spoils);
             let tells = names(parts).filter_map(|at| parts.get(at)).any(|name| self.tells_a_state(heard, name));
-            names(parts).count() == 1 && !has_object && !tells && grammar.any_yes(parts)
+            names(parts).count() == 1 && !is_spoilt && !tells && grammar.any_yes(parts)
         };
         let denied = |grammar: &Grammar, parts: &[Part<'_>]| {
             names(parts).next().is_some() && names(parts).all(|at| grammar.is_refused(heard, parts, at))
